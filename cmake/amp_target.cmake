@@ -1,0 +1,23 @@
+# The compile settings every target of the project gets, and the form of a folder library.
+add_library(amp_settings INTERFACE)
+target_compile_options(amp_settings INTERFACE -Wall -Wextra -Wpedantic -Wno-unused-parameter)
+if(AMP_WERROR)
+  target_compile_options(amp_settings INTERFACE -Werror)
+endif()
+if(AMP_SANITIZE)
+  target_compile_options(amp_settings INTERFACE -fsanitize=${AMP_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(amp_settings INTERFACE -fsanitize=${AMP_SANITIZE})
+endif()
+
+# amp_library(name FOLDERS a b ... LINK x y ...): a static library of every .cpp file in the folders (not below them).
+function(amp_library name)
+  cmake_parse_arguments(ARG "" "" "FOLDERS;LINK;PRIVATE_LINK" ${ARGN})
+  set(sources "")
+  foreach(folder IN LISTS ARG_FOLDERS)
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE $<BUILD_INTERFACE:amp_settings> ${ARG_PRIVATE_LINK})
+endfunction()
