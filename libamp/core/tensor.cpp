@@ -1,21 +1,13 @@
 // Making tensors, reading single values, and type promotion.
 #include "libamp/core/tensor.h"
 
+#include "libamp/core/dtype_dispatch.h"
+
 namespace amp {
 namespace {
 
 double read_element(const void* at, DType dtype) {
-  switch (dtype) {
-#define AMP_DTYPE(id, name, short_name, bytes, is_floating, c_type)                        \
-  case DType::id:                                                                          \
-    if constexpr (is_floating && bytes < 4)                                                \
-      return static_cast<double>(static_cast<float>(*static_cast<const c_type*>(at)));     \
-    else                                                                                   \
-      return static_cast<double>(*static_cast<const c_type*>(at));
-#include "libamp/base/dtype.def"
-    case DType::count_: break;
-  }
-  return 0;
+  return dispatch_dtype(dtype, [&]<typename T>(TypeTag<T>) { return convert_element<double>(*static_cast<const T*>(at)); });
 }
 
 const void* element_at(const Tensor& t, std::int64_t flat) {
