@@ -1,0 +1,141 @@
+// Findings in the values: gradients that flush to zero without a scaler, and values that are not finite before any
+// gradient is.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "profiler/analysis/finding.h"
+#include "profiler/analysis/narrow_type.h"
+
+namespace ampprof::analysis {
+namespace {
+
+/// Share of the non-zero gradient values that became zero. Micikevicius et al., "Mixed Precision Training" (2018), lost
+/// accuracy in a network where a few percent of the values that matter were flushed; 1 % is where it is worth a word,
+/// a quarter is a broken run.
+constexpr double kFlushWarning = 0.01;
+constexpr double kFlushCritical = 0.25;
+/// Without a count of what was rounded away, the values left just above the smallest subnormal tell: a distribution
+/// that fills the lowest bins of float16 (2^-24 to 2^-21) is cut off there, and goes on below. A tenth of all values in
+/// those three bins is far beyond the tail of a distribution that fits.
+constexpr double kCutOffShare = 0.10;
+constexpr int kCutOffFirst = -24, kCutOffLast = -22;
+
+struct GradientSum {
+  std::uint64_t kept = 0, flushed = 0, cut_off = 0;
+  double max_abs = 0;
+  std::map<int, std::uint64_t> bins;
+  [[nodiscard]] double flushed_share() const {
+    const std::uint64_t all = kept + flushed;
+    return all == 0 ? 0 : static_cast<double>(flushed) / static_cast<double>(all);
+  }
+};
+
+void add(GradientSum& sum, const TensorRow& row) {
+  sum.kept += row.finite_nonzero();
+  if (row.rounding) sum.flushed += row.rounding->to_zero;
+  sum.max_abs = std::max(sum.max_abs, row.max_abs.value_or(0));
+  for (std::size_t i = 0; i < row.exponent_counts.size(); ++i) {
+    const int e = row.exponent_first + static_cast<int>(i);
+    sum.bins[e] += row.exponent_counts[i];
+    if (e >= kCutOffFirst && e <= kCutOffLast) sum.cut_off += row.exponent_counts[i];
+  }
+}
+
+bool ran_in(const Answers& answers, amp::DType dtype) {
+  return std::any_of(answers.ops.begin(), answers.ops.end(),
+                     [&](const OpRow& op) { return op.compute_dtype == dtype && op.policy != amp::Policy::none; });
+}
+
+/// The advice that names a scale: the largest power of two that keeps the largest gradient in range, with one power to
+/// spare for the next steps, and what would flush at it of the values that are still visible.
+void advise_scale(const GradientSum& all, const std::string& worst, Finding& finding) {
+  const NarrowType& fp16 = kNarrowRanges[0];
+  const int shift = std::clamp(largest_shift(fp16, all.max_abs) - 1, 0, 24);
+  std::vector<std::uint64_t> counts;
+  const int first = all.bins.empty() ? 0 : all.bins.begin()->first;
+  if (!all.bins.empty()) counts.resize(static_cast<std::size_t>(all.bins.rbegin()->first - first) + 1);
+  for (const auto& [e, n] : all.bins) counts[static_cast<std::size_t>(e - first)] = n;
+  const std::uint64_t still = flushed_at(fp16, first, counts, shift).most;
+  const double still_share = all.kept == 0 ? 0 : static_cast<double>(still) / static_cast<double>(all.kept);
+  finding.add("max_abs_gradient", all.max_abs);
+  finding.add("scale_that_fits", std::ldexp(1.0, shift));
+  finding.add("share_of_visible_flushing_at_that_scale", still_share);
+  finding.advice = fmt::format(
+      "Use a GradScaler. The largest gradient seen is {:.3g}, so a scale of 2^{} = {} keeps all of them in float16's range "
+      "with a factor of two to spare; of the values visible here {:.2g} % would still flush. Worst: {}. bfloat16 needs no scaler.",
+      all.max_abs, shift, std::ldexp(1.0, shift), 100 * still_share, worst);
+}
+
+void find_underflow(const Answers& answers, std::vector<Finding>& findings) {
+  if (answers.loss_scale.verdict != Verdict::no_scaler || !ran_in(answers, amp::DType::float16)) return;
+  GradientSum all;
+  std::map<std::string, GradientSum> by_name;
+  bool counted = false;
+  for (const TensorRow& row : answers.tensors) {
+    if (!is_gradient(row.role) || row.scale != 1) continue;
+    // Gradients that were never in float16 lost nothing; those of float32 parameters come from float16 ones.
+    if (row.dtype != amp::DType::float16 && row.dtype != amp::DType::float32) continue;
+    add(all, row);
+    add(by_name[row.name], row);
+    counted |= row.rounding.has_value();
+  }
+  if (all.kept + all.flushed == 0) return;
+  const double share = all.flushed_share();
+  const double cut_off = all.kept == 0 ? 0 : static_cast<double>(all.cut_off) / static_cast<double>(all.kept);
+  if (counted ? share < kFlushWarning : cut_off < kCutOffShare) return;
+
+  const auto worst = std::max_element(by_name.begin(), by_name.end(), [&](const auto& a, const auto& b) {
+    return counted ? a.second.flushed_share() < b.second.flushed_share() : a.second.cut_off < b.second.cut_off;
+  });
+  Finding finding(FindingId::fp16_underflow);
+  if (counted && share < kFlushCritical) finding.severity = Severity::warning;
+  if (counted) {
+    finding.add("flushed_share", share);
+    finding.add("flushed", static_cast<std::int64_t>(all.flushed));
+  } else {
+    finding.severity = Severity::warning;
+    finding.add("share_at_the_bottom_of_float16", cut_off);
+  }
+  finding.add("worst_tensor", worst->first);
+  if (counted) finding.add("worst_tensor_flushed_share", worst->second.flushed_share());
+  advise_scale(all, worst->first, finding);
+  findings.push_back(std::move(finding));
+}
+
+void find_nonfinite(const Answers& answers, std::vector<Finding>& findings) {
+  const TensorRow* first = nullptr;
+  std::uint64_t tensors = 0;
+  for (const TensorRow& row : answers.tensors) {
+    if (is_gradient(row.role) || row.nonfinite() == 0) continue;
+    ++tensors;
+    if (first == nullptr) first = &row;  // rows are in order of time
+  }
+  if (first == nullptr) return;
+  Finding finding(FindingId::nonfinite_forward);
+  finding.add("first_tensor", first->name);
+  finding.add("role", std::string(amp::name(first->role)));
+  finding.add("step", static_cast<std::int64_t>(first->step));
+  finding.add("nan", static_cast<std::int64_t>(first->nan));
+  finding.add("inf", static_cast<std::int64_t>(first->pos_inf + first->neg_inf));
+  finding.add("tensors", static_cast<std::int64_t>(tensors));
+  const bool rounded = first->rounding && first->rounding->to_inf != 0;
+  finding.advice =
+      rounded ? fmt::format("{} left the range of {} at step {}: {} finite results became infinite when rounded. Run that "
+                            "op in float32, or use bfloat16; the loss scale does not act on it.",
+                            first->name, amp::name(first->dtype), first->step, first->rounding->to_inf)
+              : fmt::format("Not a scaling problem: {} is not finite already in {} at step {}. Look at its inputs and data.",
+                            first->nan != 0 ? "NaN" : "infinity", first->name, first->step);
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void find_gradient_findings(const Answers& answers, std::vector<Finding>& findings) {
+  find_underflow(answers, findings);
+  find_nonfinite(answers, findings);
+}
+
+}  // namespace ampprof::analysis
