@@ -2,9 +2,9 @@
 // processes, threads and strings (so a string found late serves records before it) and counts what is missing; next()
 // then hands out the records. The timeline is built from this and nothing else.
 #pragma once
-#include <array>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,8 +57,10 @@ struct SourceInfo {
 struct Losses {
   std::uint64_t damaged_bytes = 0;         ///< skipped on the way to the next intact block
   std::uint64_t damaged_regions = 0;       ///< how many such stretches
+  std::uint64_t unexplained_regions = 0;   ///< those of them that do not show which block they were
   std::uint64_t truncated_tail_bytes = 0;  ///< a last block that was not written to its end
-  std::uint64_t missing_blocks = 0;        ///< gaps in the block numbers, all threads
+  std::uint64_t missing_blocks = 0;        ///< gaps in the block numbers, and torn blocks that were not written again
+  std::uint64_t missing_records = 0;       ///< of processes that ended in order: written but not read back
   std::uint64_t duplicate_blocks = 0;      ///< seen before, ignored
   std::uint64_t bad_records = 0;           ///< records that run over the end of their block
   std::uint64_t unknown_strings = 0;       ///< distinct handles looked up whose string is lost
@@ -74,6 +76,7 @@ struct Losses {
 };
 
 class ByteSource;
+struct BlockHeader;
 
 /// Usage: open, then `while (reader->next(record)) ...`; rewind() starts again. Not thread safe.
 class Reader {
@@ -103,17 +106,21 @@ class Reader {
 
  private:
   struct Block {
-    std::uint64_t offset = 0;
+    std::uint64_t offset = 0;  // of the payload
     std::uint32_t payload_bytes = 0, process = 0, thread = 0;
   };
-  struct Scan;
+  struct Scan;  // what only opening needs
+  static constexpr std::uint32_t kNoBlock = 0xffffffffu;
 
   explicit Reader(std::unique_ptr<ByteSource> source);
   static std::unique_ptr<Reader> scan(std::unique_ptr<ByteSource> source, const std::string& what, std::string& error);
-  bool load_block(const Block& block);
-  bool parse_record(RecordView& record, std::size_t& offset) const;
-  void collect(const RecordView& record, Scan& scan);
-  void finish(const Scan& scan);
+  void scan_block(Scan& scan, std::uint64_t offset, const BlockHeader& header);
+  std::uint64_t find_block(Scan& scan, std::uint64_t from);
+  void collect(Scan& scan, const RecordView& record);
+  void collect_target(const RecordView& record);
+  void finish(Scan& scan);
+  bool load(const Block& block);
+  bool parse(const Block& block, std::size_t& at, RecordView& record) const;
 
   std::unique_ptr<ByteSource> source_;
   std::uint64_t file_bytes_ = 0;
@@ -122,10 +129,11 @@ class Reader {
   std::vector<std::map<std::uint64_t, std::string>> strings_;  // by process
   TargetInfo target_;
   std::vector<SourceInfo> sources_;
-  mutable Losses losses_;
-  mutable std::vector<std::map<std::uint64_t, bool>> missed_strings_;
-  std::vector<std::byte> buffer_;  // payload of the block being read
-  std::size_t next_block_ = 0, offset_ = 0;
+  mutable Losses losses_;  // looking a lost string up is what shows that it is lost
+  mutable std::vector<std::set<std::uint64_t>> unknown_strings_;
+  std::vector<std::byte> payload_;  // of the block being read
+  std::size_t next_block_ = 0, at_ = 0;
+  std::uint32_t current_block_ = kNoBlock;
 };
 
 }  // namespace ampprof::capture

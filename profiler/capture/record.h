@@ -53,7 +53,6 @@ enum class LossReason : std::uint32_t {
   callback_failed = 4,   ///< the recorder itself failed inside a callback
   oversized = 5,         ///< longer than a record may be; cut where it is text, dropped where it is not
   bad_payload = 6,       ///< a payload in domain amp of an unknown schema or of an impossible size
-  strings_full = 7,      ///< more registered strings than the recorder keeps
   count_
 };
 
