@@ -7,7 +7,8 @@ if [[ -z ${BASH_VERSION:-} ]]; then
   exit 2
 fi
 set -euo pipefail
-readonly ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly ROOT
 cd "$ROOT"
 readonly BUILD=${AMP_BUILD_DIR:-$ROOT/build/release}
 readonly LOG_DIR=$ROOT/build
@@ -179,13 +180,19 @@ install_missing() {
   fi
 }
 
-# set_up_machine [for-tests]: installs what is missing, and only that.
+# set_up_machine build|tests|lint: installs what that purpose lacks, and only that.
 set_up_machine() {
+  local purpose=$1
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     die "This script sets up Debian 12 and Ubuntu 24.04. Elsewhere install the packages of docs/building.md yourself," \
       "then: cmake --preset release && cmake --build --preset release && ctest --preset release"
   fi
   MISSING=()
+  if [[ $purpose == lint ]]; then
+    need clang-format-14 clang-format-14
+    need clang-tidy-14 clang-tidy-14
+    need shellcheck shellcheck
+  fi
   need g++ g++
   need cmake cmake
   need ninja-build ninja
@@ -201,7 +208,7 @@ set_up_machine() {
   need nodejs node
   need npm npm
   need ccache ccache
-  if [[ ${1:-} == for-tests ]]; then
+  if [[ $purpose == tests ]]; then
     # Ubuntu's package chromium-browser only points to a snap: there the page's tests run if a Chromium is there already.
     if [[ $(. /etc/os-release && echo "$ID") != ubuntu ]]; then need chromium chromium; fi
     catch2_is_new_enough "$(installed_version catch2)" || MISSING+=(catch2)
@@ -211,4 +218,42 @@ set_up_machine() {
   else
     say "==> Packages: nothing is missing"
   fi
+}
+
+# --- build and tests -------------------------------------------------------------------------------------------
+
+configure_build() {
+  local -a options=(-B "$BUILD")
+  # A compiled object is good for any clone of the same files.
+  export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
+  # The tests need Catch2, which demo.sh does not install.
+  if catch2_is_new_enough "$(installed_version catch2)"; then options+=(-DAMP_TESTS=ON); else options+=(-DAMP_TESTS=OFF); fi
+  if [[ ${CI:-} == true ]]; then options+=(-DAMP_WERROR=ON); fi
+  step "Configuring ($BUILD)" cmake --preset release "${options[@]}"
+}
+
+# build_targets TEXT TARGET...
+build_targets() {
+  local text=$1
+  shift
+  step "$text" cmake --build "$BUILD" --parallel "$(nproc)" --target "$@"
+}
+
+# summarize_tests CTEST_OUTPUT: prints "TOTAL FAILED SKIPPED", or nothing if ctest ran no test.
+summarize_tests() {
+  local totals skipped
+  totals=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\2 \1/p' "$1" | tail -n 1)
+  skipped=$(grep -c '\*\*\*Skipped' "$1" || true)
+  if [[ -n $totals ]]; then echo "$totals $skipped"; fi
+}
+
+# show_skipped JUNIT_FILE: each skipped test with the reason it printed.
+show_skipped() {
+  awk '
+    /<testcase / { name = $0; sub(/.*<testcase name="/, "", name); sub(/" classname=.*/, "", name); skipped = 0; next_is_reason = 0; reason = "" }
+    /<skipped / { skipped = 1 }
+    /explicitly with message:/ { next_is_reason = 1; next }
+    next_is_reason && NF { sub(/^ +/, ""); reason = $0; next_is_reason = 0 }
+    /^ *skipped: / && reason == "" { sub(/^ *skipped: /, ""); reason = $0 }
+    /<\/testcase>/ { if (skipped) print "  " name (reason == "" ? "" : ": " reason) }' "$1"
 }
