@@ -28,8 +28,8 @@ struct FieldWriter {
     while (used > 0 && values[used - 1] == T{}) --used;
     if (used == 0) return;
     fmt::format_to(std::back_inserter(out), " {}=[", field_name);
-    for (std::size_t i = 0; i < used; ++i) fmt::format_to(std::back_inserter(out), i == 0 ? "{}" : ",{}", values[i]);
-    out += ']';
+    for (std::size_t i = 0; i < used; ++i) fmt::format_to(std::back_inserter(out), "{},", values[i]);
+    out.back() = ']';
   }
 };
 
@@ -82,11 +82,10 @@ void write_record(const Reader& reader, const RecordView& record, std::string& o
   }
   if (record.kind != RecordKind::TensorStatEvent) return;
   const std::uint32_t bins = read_event<amp::TensorStatEvent>(record).exponent_bins;
-  if (bins > record.payload.size() / 8) return;
+  if (bins == 0 || bins > record.payload.size() / 8) return;
   out += " counts=[";
-  for (std::uint32_t i = 0; i < bins; ++i)
-    fmt::format_to(std::back_inserter(out), i == 0 ? "{}" : ",{}", exponent_count(record, i));
-  out += ']';
+  for (std::uint32_t i = 0; i < bins; ++i) fmt::format_to(std::back_inserter(out), "{},", exponent_count(record, i));
+  out.back() = ']';
 }
 
 using Line = std::function<void(const std::string&)>;
