@@ -11,7 +11,7 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly ROOT
 cd "$ROOT"
 readonly BUILD=${AMP_BUILD_DIR:-$ROOT/build/release}
-readonly LOG_DIR=$ROOT/build
+readonly LOG_DIR=${AMP_LOG_DIR:-$ROOT/build}
 LOG=$LOG_DIR/${0##*/}.log
 mkdir -p "$LOG_DIR"
 : >"$LOG"
@@ -25,14 +25,14 @@ die() {
   exit 1
 }
 
-# step TEXT COMMAND...: runs the command with its output in the log; where it fails, shows the end of that output.
+# step TEXT COMMAND...: runs the command with its output in the log; where it fails, shows the end of that output and
+# ends the script. Never call it left of && or ||, nor as a condition: bash then ignores failures inside the command.
 step() {
   local text=$1 start=$SECONDS from rc=0
   shift
   printf '==> %s ... ' "$text"
   from=$(($(wc -c <"$LOG") + 1))
   printf '\n### %s: %s\n' "$text" "$*" >>"$LOG"
-  # A subshell keeps set -e in force inside the command, which `if` and `||` would switch off.
   set +e
   (
     set -e
@@ -89,58 +89,64 @@ candidate_version() {
 # debian_archive CODENAME: how this machine reaches its Debian archive, as the lines "URIs: ..." and, where its entry
 # has one, "Signed-By: ...", read from whichever form of sources it uses. Prints nothing if it has no such entry.
 debian_archive() {
-  local codename=$1 sources=${2:-/etc/apt}
-  local -a deb822=() classic=()
-  mapfile -t deb822 < <(find "$sources/sources.list.d" -maxdepth 1 -name '*.sources' 2>/dev/null | sort)
-  mapfile -t classic < <(find "$sources/sources.list" "$sources/sources.list.d" -maxdepth 1 -name '*.list' 2>/dev/null | sort)
-  if ((${#deb822[@]})); then
-    # One stanza a paragraph; the first enabled one that names the suite itself (not its updates or security suite).
-    for file in "${deb822[@]}"; do
-      awk -v suite="$codename" '
-        function flush() {
-          if (uris != "" && enabled != "no" && (" " suites " ") ~ (" " suite " ")) {
-            print "URIs: " uris
-            if (signed != "") print "Signed-By:" signed
-            done = 1
-            exit
-          }
-          uris = suites = signed = field = ""
-          enabled = "yes"
-        }
-        BEGIN { enabled = "yes" }
-        /^[ \t]*$/ { flush(); next }
-        /^#/ { next }
-        /^[ \t]/ { if (field == "signed-by") signed = signed "\n" $0; next }
-        {
-          field = tolower($0); sub(/:.*/, "", field)
-          value = $0; sub(/^[^:]*:[ \t]*/, "", value)
-          if (field == "uris") uris = value
-          if (field == "suites") suites = value
-          if (field == "enabled") enabled = tolower(value)
-          if (field == "signed-by") signed = (value == "" ? "" : " " value)
-        }
-        END { if (!done) flush() }' "$file"
-    done | awk '/^URIs:/ && seen++ { exit } { print }'
-    return
-  fi
-  if ((${#classic[@]})); then
-    # deb [options] URI suite component...
-    awk -v suite="$codename" '
-      $1 == "deb" {
-        line = $0; signed = ""
-        if (match(line, /\[[^]]*\]/)) {
-          options = substr(line, RSTART + 1, RLENGTH - 2)
-          line = substr(line, 1, RSTART - 1) substr(line, RSTART + RLENGTH)
-          if (match(options, /signed-by=[^ ]+/)) signed = substr(options, RSTART + 10, RLENGTH - 10)
-        }
-        split(line, part, /[ \t]+/)
-        if (part[3] == suite) {
-          print "URIs: " part[2]
-          if (signed != "") print "Signed-By: " signed
-          exit
-        }
-      }' "${classic[@]}"
-  fi
+  local codename=$1 sources=${2:-/etc/apt} file found=""
+  local -a files=()
+  mapfile -t files < <(find "$sources/sources.list.d" -maxdepth 1 -name '*.sources' 2>/dev/null | sort)
+  for file in "${files[@]}"; do
+    [[ -n $found ]] || found=$(archive_of_deb822 "$codename" <"$file")
+  done
+  mapfile -t files < <(find "$sources/sources.list" "$sources/sources.list.d" -maxdepth 1 -name '*.list' 2>/dev/null | sort)
+  for file in "${files[@]}"; do
+    [[ -n $found ]] || found=$(archive_of_one_line_form "$codename" <"$file")
+  done
+  if [[ -n $found ]]; then printf '%s\n' "$found"; fi
+}
+
+# The first enabled stanza that names the suite itself, not its updates or its security suite.
+archive_of_deb822() {
+  awk -v suite="$1" '
+    function flush() {
+      if (uris != "" && enabled != "no" && index(" " suites " ", " " suite " ")) {
+        print "URIs: " uris
+        if (signed != "") print "Signed-By:" signed
+        done = 1
+        exit
+      }
+      uris = suites = signed = field = ""
+      enabled = "yes"
+    }
+    BEGIN { enabled = "yes" }
+    /^[ \t]*$/ { flush(); next }
+    /^#/ { next }
+    /^[ \t]/ { if (field == "signed-by") signed = signed "\n" $0; next }
+    {
+      field = tolower($0); sub(/:.*/, "", field)
+      value = $0; sub(/^[^:]*:[ \t]*/, "", value)
+      if (field == "uris") uris = value
+      if (field == "suites") suites = value
+      if (field == "enabled") enabled = tolower(value)
+      if (field == "signed-by") signed = (value == "" ? "" : " " value)
+    }
+    END { if (!done) flush() }'
+}
+
+# deb [options] URI suite component...
+archive_of_one_line_form() {
+  awk -v suite="$1" '
+    $1 == "deb" {
+      line = $0; signed = ""
+      if (match(line, /\[[^]]*\]/)) {
+        options = substr(line, RSTART + 1, RLENGTH - 2)
+        line = substr(line, 1, RSTART - 1) substr(line, RSTART + RLENGTH)
+        if (match(options, /signed-by=[^ ]+/)) signed = substr(options, RSTART + 10, RLENGTH - 10)
+      }
+      split(line, part, /[ \t]+/)
+      if (part[3] == suite) {
+        print "URIs: " part[2]
+        if (signed != "") print "Signed-By: " signed
+        exit
+      }
+    }'
 }
 
 # add_backports: gives this Debian machine its release's backports, from the archive it already uses. No package
@@ -254,6 +260,6 @@ show_skipped() {
     /<skipped / { skipped = 1 }
     /explicitly with message:/ { next_is_reason = 1; next }
     next_is_reason && NF { sub(/^ +/, ""); reason = $0; next_is_reason = 0 }
-    /^ *skipped: / && reason == "" { sub(/^ *skipped: /, ""); reason = $0 }
+    /^( *|.*<system-out>)skipped: / && reason == "" { sub(/^.*skipped: /, ""); reason = $0 }
     /<\/testcase>/ { if (skipped) print "  " name (reason == "" ? "" : ": " reason) }' "$1"
 }

@@ -16,7 +16,13 @@ if [[ ${1:-} == --fix ]]; then
 fi
 
 rc=0
-check() { (step "$@") || rc=1; }
+# check TEXT COMMAND...: a step whose failure lets the next ones run.
+check() {
+  set +e
+  (step "$@")
+  rc=$((rc | $?))
+  set -e
+}
 
 # shellcheck disable=SC2317  # called through check and step
 tidy() {
@@ -26,7 +32,7 @@ tidy() {
 }
 
 check "Checking the format of ${#cpp_files[@]} files" clang-format-14 --dry-run -Werror "${cpp_files[@]}"
-check "Checking the scripts" shellcheck -x scripts/lib.sh scripts/demo.sh scripts/test.sh scripts/lint.sh .ci/run
+check "Checking the scripts" shellcheck -x scripts/lib.sh scripts/demo.sh scripts/test.sh scripts/lint.sh .ci/run tests/scripts/lib_test.sh
 read -ra folders <<<"${TIDY-libamp/base libamp/autocast libamp/dispatch libamp/scaler profiler/capture profiler/recorder}"
 if ((${#folders[@]})); then
   configure_build
