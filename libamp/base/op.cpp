@@ -9,7 +9,7 @@ constexpr BodyKind cpu = BodyKind::backend;
 constexpr BodyKind composite = BodyKind::composite;
 }  // namespace body
 namespace differentiable {
-constexpr bool yes = true, no = false, inside = false;
+constexpr bool yes = true, no = false, inside = false, missing = true;
 }
 
 constexpr OpInfo kOps[] = {

@@ -1,0 +1,14 @@
+// Cost formulas named by the `cost` column of ops.def. Flops count a multiply-add as two; bytes are what must be read
+// and written once. NaN: not known from the operands.
+#pragma once
+#include "libamp/dispatch/op_call.h"
+
+namespace amp::cost {
+
+Cost free(const OpCall& call);       // no work: views
+Cost copy(const OpCall& call);       // each element read and written
+Cost pointwise(const OpCall& call);  // one operation per output element; read all inputs, write the output
+Cost matmul(const OpCall& call);     // 2 M N K per batch
+Cost linear(const OpCall& call);     // 2 rows out in, + rows out for the bias
+
+}  // namespace amp::cost

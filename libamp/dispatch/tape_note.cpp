@@ -1,0 +1,100 @@
+// Nodes, saved tensors, in-place rules.
+#include "libamp/dispatch/tape_note.h"
+
+#include "libamp/core/grad_mode.h"
+#include "libamp/core/observer.h"
+#include "libamp/core/step_clock.h"
+#include "libamp/dispatch/announce.h"
+#include "libamp/tape/node.h"
+
+namespace amp {
+namespace {
+
+bool any_needs_gradient(const OpCall& call) {
+  for (const auto& t : call.inputs)
+    if (needs_gradient(t) && t.is_floating_point()) return true;
+  return false;
+}
+
+SavedTensor save(const Tensor& t) {
+  if (!t.defined()) return {};
+  return {t.impl_ptr(), t.version(), false, 0};
+}
+
+// Saved without its link to the tape: the node would keep itself alive. Re-linked when it is unpacked.
+SavedTensor save_own_output(const Tensor& t, std::uint32_t index) {
+  if (!t.defined()) return {};
+  auto bare = std::make_shared<TensorImpl>(*t.impl());
+  bare->autograd = nullptr;
+  return {std::move(bare), t.version(), true, index};
+}
+
+void save_tensors(Node& node, const OpCall& call, const Tensors& outputs) {
+  const std::uint32_t saves = call.info().saves;
+  node.saved_inputs.resize(call.inputs.size());
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (saves & (1u << std::min<std::size_t>(i, 15))) node.saved_inputs[i] = save(call.inputs[i]);
+  node.saved_outputs.resize(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (saves & (kSaveOut0 << i))
+      node.saved_outputs[i] = save_own_output(outputs[i], static_cast<std::uint32_t>(i));
+}
+
+}  // namespace
+
+bool records_gradient(const OpCall& call) {
+  return grad_mode().enabled && !grad_mode().inference && (call.info().differentiable || call.info().body == BodyKind::composite) &&
+         any_needs_gradient(call);
+}
+
+void check_in_place(const OpCall& call) {
+  if (!call.out.defined() || !grad_mode().enabled) return;
+  const auto& meta = call.out.impl()->autograd;
+  if (meta && meta->requires_grad && !meta->node)
+    call.fail("a leaf that requires a gradient is changed in place: got " + describe(call.out) +
+              "; need no_grad around it, or the out-of-place form");
+  if (call.out.impl()->is_view && (needs_gradient(call.out) || any_needs_gradient(call)))
+    call.fail("a view is changed in place while gradients are recorded: got " + describe(call.out) +
+              "; need the out-of-place form, or no_grad around it");
+}
+
+void note_on_tape(const OpCall& call, Tensors& outputs, OpId cast_cause) {
+  if (call.out.defined()) call.out.bump_version();
+  if (!call.info().differentiable || !records_gradient(call)) return;
+  auto node = std::make_shared<Node>();
+  node->op = call.op;
+  node->attributes = call.attributes;
+  node->module_path = context().module_path;
+  node->cast_cause = cast_cause;
+  node->inputs.reserve(call.inputs.size());
+  for (const auto& t : call.inputs) {
+    node->inputs.push_back(t.defined() && t.is_floating_point() ? edge_of(t) : Edge{});
+    node->input_sizes.push_back(t.defined() ? t.sizes() : Shape{});
+    node->input_dtypes.push_back(t.defined() ? t.dtype() : DType::count_);
+  }
+  save_tensors(*node, call, outputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor& t = outputs[i];
+    node->outputs.push_back(t.defined() ? OutputMeta{t.sizes(), t.dtype(), t.device()} : OutputMeta{});
+    if (!t.defined() || !t.is_floating_point()) continue;
+    AutogradMeta& meta = autograd_meta(t);
+    meta.requires_grad = false;
+    meta.node = node;
+    meta.output = static_cast<std::uint32_t>(i);
+  }
+}
+
+StringId output_name(StringId module_path, OpId op) {
+  const std::string path = observe::text(module_path);
+  const std::string_view op_name = op_info(op).name;
+  return observe::intern(path.empty() ? std::string(op_name) : path + "." + std::string(op_name));
+}
+
+void note_statistics(const OpCall& call, const Tensors& outputs) {
+  if (!step_clock::sampled() || context().phase != Phase::forward || context().op_depth > 0) return;
+  if (call.out.defined() || outputs.empty() || !outputs[0].defined() || !outputs[0].is_floating_point()) return;
+  if (!needs_gradient(outputs[0]) || outputs[0].impl()->is_view) return;
+  announce::tensor_stats(outputs[0], output_name(context().module_path, call.op), TensorRole::activation, call.op);
+}
+
+}  // namespace amp
