@@ -1,4 +1,5 @@
-// Findings about time: casts that dominate, a cast that wrote an expanded tensor, an op kept in float32 that costs most.
+// Findings about time: casts that dominate, a cast that wrote an expanded tensor, an op kept in float32 that costs
+// most.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,9 +30,8 @@ void find_cast_share(const Answers& answers, std::vector<Finding>& findings) {
     by_cause[cast.cause_op].first += cast.cpu_ns;
     by_cause[cast.cause_op].second += cast.count;
   }
-  const auto worst = std::max_element(by_cause.begin(), by_cause.end(), [](const auto& a, const auto& b) {
-    return a.second.first < b.second.first;
-  });
+  const auto worst = std::max_element(by_cause.begin(), by_cause.end(),
+                                      [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
   const CastRow& row = answers.casts.front();
   Finding finding(FindingId::casts_dominate);
   if (*share >= kCastShareCritical) finding.severity = Severity::critical;
@@ -45,7 +45,8 @@ void find_cast_share(const Answers& answers, std::vector<Finding>& findings) {
   finding.add("worst_cause_casts", static_cast<std::int64_t>(worst->second.second));
   finding.add("worst_cause_ns", worst->second.first);
   finding.advice = fmt::format(
-      "Most of it is caused by {} ({} conversions, mostly {} -> {}). Let its neighbours run in the same dtype, keep its "
+      "Most of it is caused by {} ({} conversions, mostly {} -> {}). Let its neighbours run in the same dtype, keep "
+      "its "
       "input in {}, or take it out of the region.",
       cause, worst->second.second, amp::name(row.from), amp::name(row.to), amp::name(row.to));
   findings.push_back(std::move(finding));
@@ -79,15 +80,19 @@ const char* advice_for(amp::Reason reason) {
       return "It is on the float32 list because its range or its sums need it. Make it rarer or smaller before you "
              "lower its precision by hand.";
     case amp::Reason::nested_off:
-      return "It ran inside a region with autocast disabled. Make that region smaller, or give this op its low precision "
+      return "It ran inside a region with autocast disabled. Make that region smaller, or give this op its low "
+             "precision "
              "type explicitly.";
     case amp::Reason::promoted_widest:
       return "One of its inputs is float32, so the others were widened. Bring that input in low precision.";
-    case amp::Reason::explicit_dtype: return "The call asks for float32. Leave the dtype out if that is not needed.";
-    case amp::Reason::autocast_off: return "It ran outside the autocast region. Move it inside.";
+    case amp::Reason::explicit_dtype:
+      return "The call asks for float32. Leave the dtype out if that is not needed.";
+    case amp::Reason::autocast_off:
+      return "It ran outside the autocast region. Move it inside.";
     case amp::Reason::not_listed:
       return "No rule covers it, so it ran in the dtype of its inputs. Give it low precision inputs.";
-    default: return "See the reason column.";
+    default:
+      return "See the reason column.";
   }
 }
 

@@ -64,8 +64,10 @@ void advise_scale(const GradientSum& all, const std::string& worst, Finding& fin
   finding.add("scale_that_fits", std::ldexp(1.0, shift));
   finding.add("share_of_visible_flushing_at_that_scale", still_share);
   finding.advice = fmt::format(
-      "Use a GradScaler. The largest gradient seen is {:.3g}, so a scale of 2^{} = {} keeps all of them in float16's range "
-      "with a factor of two to spare; of the values visible here {:.2g} % would still flush. Worst: {}. bfloat16 needs no scaler.",
+      "Use a GradScaler. The largest gradient seen is {:.3g}, so a scale of 2^{} = {} keeps all of them in float16's "
+      "range "
+      "with a factor of two to spare; of the values visible here {:.2g} % would still flush. Worst: {}. bfloat16 needs "
+      "no scaler.",
       all.max_abs, shift, std::ldexp(1.0, shift), 100 * still_share, worst);
 }
 
@@ -123,11 +125,13 @@ void find_nonfinite(const Answers& answers, std::vector<Finding>& findings) {
   finding.add("tensors", static_cast<std::int64_t>(tensors));
   const bool rounded = first->rounding && first->rounding->to_inf != 0;
   finding.advice =
-      rounded ? fmt::format("{} left the range of {} at step {}: {} finite results became infinite when rounded. Run that "
-                            "op in float32, or use bfloat16; the loss scale does not act on it.",
-                            first->name, amp::name(first->dtype), first->step, first->rounding->to_inf)
-              : fmt::format("Not a scaling problem: {} is not finite already in {} at step {}. Look at its inputs and data.",
-                            first->nan != 0 ? "NaN" : "infinity", first->name, first->step);
+      rounded ? fmt::format(
+                    "{} left the range of {} at step {}: {} finite results became infinite when rounded. Run that "
+                    "op in float32, or use bfloat16; the loss scale does not act on it.",
+                    first->name, amp::name(first->dtype), first->step, first->rounding->to_inf)
+              : fmt::format(
+                    "Not a scaling problem: {} is not finite already in {} at step {}. Look at its inputs and data.",
+                    first->nan != 0 ? "NaN" : "infinity", first->name, first->step);
   findings.push_back(std::move(finding));
 }
 

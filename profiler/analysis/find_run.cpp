@@ -14,7 +14,8 @@ void find_run_findings(const Answers& answers, std::vector<Finding>& findings) {
       finding.add(kind, static_cast<std::int64_t>(count));
       all += count;
     }
-    finding.advice = fmt::format("Read every count in this report as \"at least\": {} items are known to be missing.", all);
+    finding.advice =
+        fmt::format("Read every count in this report as \"at least\": {} items are known to be missing.", all);
     findings.push_back(std::move(finding));
   }
   std::vector<std::string> unended;

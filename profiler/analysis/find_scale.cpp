@@ -10,7 +10,8 @@
 namespace ampprof::analysis {
 namespace {
 
-/// At its floor for this many updates and for this share of the run: long enough that growth_interval was not the cause.
+/// At its floor for this many updates and for this share of the run: long enough that growth_interval was not the
+/// cause.
 constexpr std::uint64_t kPinnedUpdates = 10;
 constexpr double kPinnedShare = 0.2;
 /// A gradient "would not flush" when fewer than one in ten thousand of its values do: below the noise of a batch.
@@ -29,9 +30,8 @@ std::string culprit(const SkipRun& run) {
 void find_skips(const Answers& answers, std::vector<Finding>& findings) {
   const LossScaleResult& scale = answers.loss_scale;
   if (scale.runs.empty()) return;
-  const SkipRun& longest =
-      *std::max_element(scale.runs.begin(), scale.runs.end(),
-                        [](const SkipRun& a, const SkipRun& b) { return a.skipped < b.skipped; });
+  const SkipRun& longest = *std::max_element(scale.runs.begin(), scale.runs.end(),
+                                             [](const SkipRun& a, const SkipRun& b) { return a.skipped < b.skipped; });
   Finding finding(FindingId::overflow_skip);
   std::uint64_t skipped = 0;
   std::vector<std::string> runs;
@@ -60,30 +60,34 @@ void find_skips(const Answers& answers, std::vector<Finding>& findings) {
     case Verdict::stable:
       finding.severity = Severity::info;
       finding.title = fmt::format("{} steps skipped right after the scale grew", skipped);
-      finding.advice = fmt::format("Normal: the scaler tries a larger scale now and then. {} sets the limit; a longer "
-                                   "growth_interval makes the tries rarer.",
-                                   longest.first_nonfinite.empty() ? "One parameter" : longest.first_nonfinite);
+      finding.advice = fmt::format(
+          "Normal: the scaler tries a larger scale now and then. {} sets the limit; a longer "
+          "growth_interval makes the tries rarer.",
+          longest.first_nonfinite.empty() ? "One parameter" : longest.first_nonfinite);
       break;
     case Verdict::collapse:
       finding.severity = Severity::critical;
       finding.title = fmt::format("{} consecutive skipped steps from step {}, {}", longest.skipped, longest.first_step,
                                   culprit(longest));
       finding.advice = fmt::format(
-          "The scale went from {} to {} and the gradient stayed non-finite: this is no scaling problem. Look for NaN in "
+          "The scale went from {} to {} and the gradient stayed non-finite: this is no scaling problem. Look for NaN "
+          "in "
           "the data or the forward pass, for a layer whose values exceed 65504, or train in bfloat16.",
           longest.scale_before, longest.scale_after);
       break;
     case Verdict::unstable:
-      finding.title = fmt::format("Unstable: {} steps skipped; longest run {} from step {}, {}", skipped, longest.skipped,
-                                  longest.first_step, culprit(longest));
-      finding.advice = "So many overflows are more than the search for a scale. Lower the learning rate, clip gradients "
-                       "after unscale_, keep the layer named in float32, or use bfloat16.";
+      finding.title = fmt::format("Unstable: {} steps skipped; longest run {} from step {}, {}", skipped,
+                                  longest.skipped, longest.first_step, culprit(longest));
+      finding.advice =
+          "So many overflows are more than the search for a scale. Lower the learning rate, clip gradients "
+          "after unscale_, keep the layer named in float32, or use bfloat16.";
       break;
     default:
       finding.title = fmt::format("An overflow skipped {} step{}", skipped, skipped == 1 ? "" : "s");
-      finding.advice = fmt::format("At {} the gradient was not finite ({}); the scale went from {} to {}. A single one is "
-                                   "harmless; see what is special about that batch or layer if it comes back.",
-                                   step_range(longest), culprit(longest), longest.scale_before, longest.scale_after);
+      finding.advice = fmt::format(
+          "At {} the gradient was not finite ({}); the scale went from {} to {}. A single one is "
+          "harmless; see what is special about that batch or layer if it comes back.",
+          step_range(longest), culprit(longest), longest.scale_before, longest.scale_after);
       break;
   }
   findings.push_back(std::move(finding));
@@ -106,7 +110,8 @@ void find_pinned(const Answers& answers, std::vector<Finding>& findings) {
   if (!has_floor) finding.title = "The loss scale fell to 1 or below and stayed there";
   const std::string& name = scale.runs.empty() ? std::string() : scale.runs.back().first_nonfinite;
   finding.advice = fmt::format(
-      "Gradients overflow even at a scale of {}{}: the values themselves exceed 65504. Keep that layer in float32, clip, "
+      "Gradients overflow even at a scale of {}{}: the values themselves exceed 65504. Keep that layer in float32, "
+      "clip, "
       "lower the learning rate, or train in bfloat16.",
       floor, name.empty() ? std::string() : fmt::format(" (first in {})", name));
   findings.push_back(std::move(finding));
@@ -121,9 +126,9 @@ std::optional<double> flushing_unscaled(const Answers& answers, std::size_t type
     double share = row.underflow[type];
     if (row.scale != 1) {  // move the distribution back by the scale it carries; the border bin counts as flushed
       const int shift = -static_cast<int>(std::ceil(std::log2(row.scale)));
-      share = static_cast<double>(
-                  flushed_at(kNarrowRanges[type], row.exponent_first, row.exponent_counts, shift).most) /
-              static_cast<double>(row.count);
+      share =
+          static_cast<double>(flushed_at(kNarrowRanges[type], row.exponent_first, row.exponent_counts, shift).most) /
+          static_cast<double>(row.count);
     }
     // What rounding has taken already would have been lost without the scale as well.
     if (row.rounding) share += static_cast<double>(row.rounding->to_zero) / static_cast<double>(row.count);

@@ -15,9 +15,12 @@ constexpr FindingRow kRows[] = {
 
 const char* name(Severity severity) {
   switch (severity) {
-    case Severity::info: return "info";
-    case Severity::warning: return "warning";
-    case Severity::critical: return "critical";
+    case Severity::info:
+      return "info";
+    case Severity::warning:
+      return "warning";
+    case Severity::critical:
+      return "critical";
   }
   return "?";
 }

@@ -206,10 +206,9 @@ void judge(LossScaleResult& result, const Timeline& timeline) {
         result.rows.size(), final_scale);
   } else if (at_start != 0) {
     result.verdict = Verdict::calibration;
-    result.verdict_text =
-        fmt::format("Calibration: {} steps skipped at the start until the scale fitted ({} -> {}){}.", at_start,
-                    result.runs.front().scale_before, result.runs.front().scale_after,
-                    after_growth != 0 ? ", later only right after a growth" : ", none later");
+    result.verdict_text = fmt::format("Calibration: {} steps skipped at the start until the scale fitted ({} -> {}){}.",
+                                      at_start, result.runs.front().scale_before, result.runs.front().scale_after,
+                                      after_growth != 0 ? ", later only right after a growth" : ", none later");
   } else {
     result.verdict = Verdict::stable;
     result.verdict_text = after_growth == 0
@@ -223,13 +222,20 @@ void judge(LossScaleResult& result, const Timeline& timeline) {
 
 const char* name(Verdict verdict) {
   switch (verdict) {
-    case Verdict::not_measured: return "not_measured";
-    case Verdict::no_scaler: return "no_scaler";
-    case Verdict::stable: return "stable";
-    case Verdict::calibration: return "calibration";
-    case Verdict::occasional: return "occasional";
-    case Verdict::unstable: return "unstable";
-    case Verdict::collapse: return "collapse";
+    case Verdict::not_measured:
+      return "not_measured";
+    case Verdict::no_scaler:
+      return "no_scaler";
+    case Verdict::stable:
+      return "stable";
+    case Verdict::calibration:
+      return "calibration";
+    case Verdict::occasional:
+      return "occasional";
+    case Verdict::unstable:
+      return "unstable";
+    case Verdict::collapse:
+      return "collapse";
   }
   return "?";
 }

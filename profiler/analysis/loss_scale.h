@@ -28,7 +28,7 @@ struct SkipRun {
   std::uint64_t skipped = 0;
   std::string first_nonfinite;
   double scale_before = 0, scale_after = 0;
-  bool at_start = false;      ///< before any growth and within the first steps: the scale was still being found
+  bool at_start = false;       ///< before any growth and within the first steps: the scale was still being found
   bool after_growth = false;   ///< the change before it was a growth: the scale was tried, and taken back
   std::uint64_t at_floor = 0;  ///< skips that could not lower the scale any more
 };

@@ -9,8 +9,8 @@ namespace ampprof::analysis {
 
 /// Magnitudes at or below flush_at round to zero (half the smallest subnormal, ties to even); magnitudes at or above
 /// overflow_at leave the range. Sources: IEEE 754 for float16; OCP 8-bit Floating Point Specification for the two 8-bit
-/// types; bfloat16 is float32 with 8 significand bits. overflow_at is the largest finite value plus half a step; that very
-/// value is a tie that leaves the range, except in float8_e4m3fn, where even is down: 464 itself becomes 448.
+/// types; bfloat16 is float32 with 8 significand bits. overflow_at is the largest finite value plus half a step; that
+/// very value is a tie that leaves the range, except in float8_e4m3fn, where even is down: 464 itself becomes 448.
 struct NarrowType {
   amp::DType dtype;
   int flush_exponent;  ///< flush_at = 2^flush_exponent, itself flushed

@@ -19,33 +19,20 @@ struct KindSum {
   std::int64_t cpu_ns = 0, total_ns = 0, cast_ns = 0, step_ns = 0;
 };
 
-/// Adds up the calls of each op kind. A cast runs just before the op that caused it, beside it, so it is held until an
-/// op with the causing row begins under the same parent.
+/// Adds up the calls of each op kind, with the casts that are linked to each.
 std::vector<KindSum> sum_kinds(const Timeline& timeline, const std::vector<std::int64_t>& self_ns) {
-  struct Pending {
-    std::uint32_t parent = timeline::kNone;
-    timeline::StringId cause;
-    std::int64_t cast_ns = 0;
-  };
   std::vector<KindSum> sums(timeline.op_kinds.size());
-  std::vector<Pending> pending(timeline.tracks.size());
   for (std::size_t i = 0; i < timeline.slices.size(); ++i) {
     const Slice& slice = timeline.slices[i];
-    Pending& held = pending[slice.track];
-    if (slice.kind == SliceKind::cast) {
-      const timeline::CastKind& cast = timeline.cast_kinds[slice.detail];
-      if (held.parent != slice.parent || !(held.cause == cast.cause)) held = {slice.parent, cast.cause, 0};
-      held.cast_ns += slice.dur_ns();
-    } else if (slice.kind == SliceKind::op) {
-      KindSum& sum = sums[slice.detail];
-      ++sum.calls;
-      sum.cpu_ns += self_ns[i];
-      sum.total_ns += slice.dur_ns();
-      if (slice.step != amp::kNoStep) sum.step_ns += self_ns[i];
-      if (held.parent == slice.parent && held.cause == timeline.op_kinds[slice.detail].name) sum.cast_ns += held.cast_ns;
-      held = {};
-    }
+    if (slice.kind != SliceKind::op) continue;
+    KindSum& sum = sums[slice.detail];
+    ++sum.calls;
+    sum.cpu_ns += self_ns[i];
+    sum.total_ns += slice.dur_ns();
+    if (slice.step != amp::kNoStep) sum.step_ns += self_ns[i];
   }
+  for (const timeline::Link& link : timeline.links)
+    sums[timeline.slices[link.to].detail].cast_ns += timeline.slices[link.from].dur_ns();
   return sums;
 }
 

@@ -25,10 +25,10 @@ struct OpRow {
   amp::DType compute_dtype{}, output_dtype = amp::DType::count_;
   bool composite = false;
   std::uint64_t calls = 0;
-  std::int64_t cpu_ns = 0;    ///< self time: without nested ops and casts
-  std::int64_t total_ns = 0;  ///< with them
-  std::int64_t cast_ns = 0;   ///< of the casts this op caused, which run just before it
-  std::int64_t step_ns = 0;   ///< the part of cpu_ns inside training steps
+  std::int64_t cpu_ns = 0;             ///< self time: without nested ops and casts
+  std::int64_t total_ns = 0;           ///< with them
+  std::int64_t cast_ns = 0;            ///< of the casts this op caused, which run just before it
+  std::int64_t step_ns = 0;            ///< the part of cpu_ns inside training steps
   std::optional<double> flops, bytes;  ///< empty: unknown for this op
   std::vector<ModuleShare> modules;    ///< most time first
 };

@@ -23,8 +23,8 @@ struct ReportRequest {
 struct ReportOutcome {
   enum class Status {
     ok,
-    unreadable,    ///< the input could not be read: `messages` says why, nothing was written
-    not_written,   ///< at least one file could not be written: `messages` names it and the reason
+    unreadable,   ///< the input could not be read: `messages` says why, nothing was written
+    not_written,  ///< at least one file could not be written: `messages` names it and the reason
   };
   Status status = Status::ok;
   std::vector<std::string> files;     ///< paths of the files written

@@ -7,6 +7,9 @@
 namespace ampprof::timeline {
 namespace {
 
+/// An op has at most a few inputs; casts that no op claims must not pile up.
+constexpr std::size_t kMaxWaitingCasts = 64;
+
 template <typename... Parts>
 std::string key_of(const Parts&... parts) {
   std::string key;
@@ -91,6 +94,13 @@ void TimelineBuilder::begin_op(std::uint32_t track, std::int64_t time_ns, const 
   const auto [it, fresh] = kinds_.try_emplace(std::move(key), static_cast<std::uint32_t>(timeline_.op_kinds.size()));
   if (fresh) timeline_.op_kinds.push_back(kind);
   push(track, time_ns, SliceKind::op, it->second, event.step);
+  // An op's casts run just before it and beside it; whatever else waits was caused by something not recorded.
+  const auto op = static_cast<std::uint32_t>(timeline_.slices.size() - 1);
+  for (const std::uint32_t cast : state_[track].casts)
+    if (timeline_.slices[cast].parent == timeline_.slices[op].parent &&
+        timeline_.cast_kinds[timeline_.slices[cast].detail].cause == kind.name)
+      timeline_.links.push_back({cast, op});
+  state_[track].casts.clear();
 }
 
 void TimelineBuilder::begin_cast(std::uint32_t track, std::int64_t time_ns, const amp::CastEvent& event,
@@ -103,7 +113,10 @@ void TimelineBuilder::begin_cast(std::uint32_t track, std::int64_t time_ns, cons
   const auto [it, fresh] = kinds_.try_emplace(std::move(key), static_cast<std::uint32_t>(timeline_.cast_kinds.size()));
   if (fresh) timeline_.cast_kinds.push_back(kind);
   push(track, time_ns, SliceKind::cast, it->second, event.step);
-  if (event.cached != 0) state_[track].open.pop_back();
+  if (event.cached != 0)
+    state_[track].open.pop_back();
+  else if (state_[track].casts.size() < kMaxWaitingCasts)
+    state_[track].casts.push_back(static_cast<std::uint32_t>(timeline_.slices.size() - 1));
 }
 
 void TimelineBuilder::begin_range(std::uint32_t track, std::int64_t time_ns, std::string_view name) {

@@ -56,7 +56,8 @@ class TimelineBuilder {
 
  private:
   struct OpenTrack {
-    std::vector<std::uint32_t> open;  // indices of slices
+    std::vector<std::uint32_t> open;   // indices of slices
+    std::vector<std::uint32_t> casts;  // done, waiting for the op that caused them
     std::int64_t last_ns = 0;
     std::uint32_t open_step = kNone;
   };

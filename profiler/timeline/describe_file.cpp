@@ -16,7 +16,9 @@ std::string describe_file(const std::string& path) {
 
   if (starts("\x1f\x8b")) return "a gzip file, such as a compressed Chrome or Kineto trace";
   if (starts("SQLite format 3")) return "an SQLite file, such as an export of Nsight Systems";
-  if (starts("\x7f" "ELF")) return "a program or library (ELF)";
+  if (starts("\x7f"
+             "ELF"))
+    return "a program or library (ELF)";
   if (starts("PK\x03\x04")) return "a zip file";
   if (starts("\xff\xfe") || starts("\xfe\xff")) return "text in UTF-16";
   if (starts("\xef\xbb\xbf")) head.erase(0, 3);

@@ -91,17 +91,29 @@ class Import {
         builder_.scaler(lane, now, event, text(record, event.first_nonfinite));
         break;
       }
-      case RecordKind::TensorStatEvent: take_tensor(record, lane, now); break;
-      case RecordKind::AllocEvent: builder_.alloc(lane, now, capture::read_event<amp::AllocEvent>(record)); break;
-      case RecordKind::FreeEvent: builder_.free(lane, now, capture::read_event<amp::FreeEvent>(record)); break;
-      case RecordKind::CauseEvent: builder_.cause(lane, now, capture::read_event<amp::CauseEvent>(record)); break;
-      case RecordKind::StepEvent: builder_.step(lane, now, capture::read_event<amp::StepEvent>(record)); break;
+      case RecordKind::TensorStatEvent:
+        take_tensor(record, lane, now);
+        break;
+      case RecordKind::AllocEvent:
+        builder_.alloc(lane, now, capture::read_event<amp::AllocEvent>(record));
+        break;
+      case RecordKind::FreeEvent:
+        builder_.free(lane, now, capture::read_event<amp::FreeEvent>(record));
+        break;
+      case RecordKind::CauseEvent:
+        builder_.cause(lane, now, capture::read_event<amp::CauseEvent>(record));
+        break;
+      case RecordKind::StepEvent:
+        builder_.step(lane, now, capture::read_event<amp::StepEvent>(record));
+        break;
       case RecordKind::FactEvent: {
         const auto event = capture::read_event<amp::FactEvent>(record);
         builder_.fact(lane, text(record, event.key), text(record, event.value));
         break;
       }
-      default: builder_.lose("events of a kind this version does not know"); break;
+      default:
+        builder_.lose("events of a kind this version does not know");
+        break;
     }
   }
 
@@ -139,9 +151,14 @@ class Import {
         builder_.mark(process, tid(record), now, domain_name(record, body.domain), message(record, body));
         break;
       }
-      case RecordKind::ProcessRecord: builder_.see(process, now); break;
-      case RecordKind::ProcessEndRecord: builder_.see(process, now); break;
-      default: break;  // threads, strings, sources and losses were collected by the reader
+      case RecordKind::ProcessRecord:
+        builder_.see(process, now);
+        break;
+      case RecordKind::ProcessEndRecord:
+        builder_.see(process, now);
+        break;
+      default:
+        break;  // threads, strings, sources and losses were collected by the reader
     }
   }
 
@@ -168,10 +185,11 @@ class Import {
     std::uint64_t unended = 0;
     for (const Process& process : timeline.processes) unended += process.ended ? 0 : 1;
     if (unended != 0)
-      builder_.note(fmt::format(
-          "{} of {} processes ended without shutdown (killed, _exit, exec, or still running): what was not yet written, "
-          "at most the last fraction of a second, is missing.",
-          unended, timeline.processes.size()));
+      builder_.note(
+          fmt::format("{} of {} processes ended without shutdown (killed, _exit, exec, or still running): what was not "
+                      "yet written, "
+                      "at most the last fraction of a second, is missing.",
+                      unended, timeline.processes.size()));
     for (const capture::SourceInfo& source : reader_.sources()) {
       if (source.state == capture::SourceState::recording || source.state == capture::SourceState::none) continue;
       const std::string why = source.reason.empty() ? std::string(capture::name(source.state)) : source.reason;
@@ -211,9 +229,10 @@ Timeline read_timeline(const std::string& path) {
   if (!reader) {
     const std::string looks = describe_file(path);
     if (looks.empty()) throw UnreadableInput(error);
-    throw UnreadableInput(fmt::format("{}: this looks like {}; ampprof report reads captures of ampprof run "
-                                      "(capture.amptrace, or the directory that holds one)",
-                                      path, looks));
+    throw UnreadableInput(
+        fmt::format("{}: this looks like {}; ampprof report reads captures of ampprof run "
+                    "(capture.amptrace, or the directory that holds one)",
+                    path, looks));
   }
   return Import(*reader).run();
 }

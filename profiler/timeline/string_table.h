@@ -1,5 +1,5 @@
-// Interned byte strings of a timeline. Names come from captures and are bytes, not text: they are made valid UTF-8 where
-// a report is written, not here, so that two names that differ stay two names.
+// Interned byte strings of a timeline. Names come from captures and are bytes, not text: they are made valid UTF-8
+// where a report is written, not here, so that two names that differ stay two names.
 #pragma once
 #include <cstdint>
 #include <deque>

@@ -1,5 +1,6 @@
 // The timeline: what a run did, in the form every analysis asks its questions of. Built by TimelineBuilder, from a
-// capture (from_capture.h) or by hand in tests; immutable afterwards. Times are nanoseconds on one clock of the machine.
+// capture (from_capture.h) or by hand in tests; immutable afterwards. Times are nanoseconds on one clock of the
+// machine.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -57,6 +58,11 @@ struct Slice {
   bool unclosed = false;  ///< had no end in the capture; closed at the last time its process was seen
 
   [[nodiscard]] std::int64_t dur_ns() const noexcept { return end_ns - start_ns; }
+};
+
+/// An arrow between two slices: from a cast to the op that caused it and runs right after it.
+struct Link {
+  std::uint32_t from = 0, to = 0;  ///< indices into slices
 };
 
 /// A range that was started and ended by id rather than pushed and popped; may overlap anything.
@@ -119,12 +125,13 @@ struct Timeline {
   std::vector<CastKind> cast_kinds;
   std::vector<RangeKind> range_kinds;
   std::vector<Slice> slices;  ///< a parent before its children; on one track in order of start
+  std::vector<Link> links;
   std::vector<OverlapRange> overlap_ranges;
   std::vector<Mark> marks;
   std::vector<Step> steps;
-  std::vector<ScalerRecord> scaler;   ///< in order of time
-  std::vector<TensorStat> tensors;    ///< in order of time
-  std::vector<MemoryRecord> memory;   ///< in order of time
+  std::vector<ScalerRecord> scaler;  ///< in order of time
+  std::vector<TensorStat> tensors;   ///< in order of time
+  std::vector<MemoryRecord> memory;  ///< in order of time
   std::map<std::string, std::string> facts;
   std::map<std::string, std::uint64_t> losses;  ///< what was lost, by kind
   std::vector<std::string> notes;               ///< what the reader must know, as sentences

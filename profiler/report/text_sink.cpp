@@ -1,0 +1,223 @@
+// report.txt, and what the terminal shows at the end: one screen, the answers first, in sentences.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/analysis/narrow_type.h"
+#include "profiler/report/report.h"
+#include "profiler/report/text.h"
+#include "profiler/report/utf8.h"
+
+namespace ampprof::report {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kTopOps = 8, kTopCasts = 3, kTopFindings = 5;
+
+class Text {
+ public:
+  void line(std::string_view text) { out_ += cut_to(text, kWidth) + "\n"; }
+  /// "Label     sentence that may
+  ///            run over lines"
+  void answer(std::string_view label, std::string_view sentence) { wrap(fmt::format("{:<11} ", label), 12, sentence); }
+  void wrap(std::string first, std::size_t indent, std::string_view sentence, std::size_t most_lines = 3) {
+    std::string line = std::move(first);
+    std::size_t lines = 1;
+    bool fresh = true;
+    while (!sentence.empty()) {
+      const std::size_t space = sentence.find(' ');
+      const std::string_view word = sentence.substr(0, space);
+      sentence.remove_prefix(space == std::string_view::npos ? sentence.size() : space + 1);
+      if (!fresh && width_of(line) + 1 + width_of(word) > kWidth) {
+        if (lines == most_lines) {
+          out_ += cut_to(line + " …", kWidth) + "\n";
+          return;
+        }
+        out_ += line + "\n";
+        line = std::string(indent, ' ');
+        fresh = true;
+        ++lines;
+      }
+      line += fresh ? "" : " ";
+      line += cut_to(word, kWidth - indent);
+      fresh = false;
+    }
+    out_ += cut_to(line, kWidth) + "\n";
+  }
+  void blank() { out_ += "\n"; }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+std::string why_not(const Report& report, const char* path) {
+  const auto it = report.not_measured.find(path);
+  return "not measured: " + (it == report.not_measured.end() ? std::string("no reason known") : it->second) + ".";
+}
+
+void write_header(Text& text, const Report& report) {
+  const timeline::Timeline& timeline = report.timeline;
+  // Losses come before any number.
+  if (!timeline.losses.empty()) {
+    std::string lost;
+    for (const auto& [kind, count] : timeline.losses)
+      lost += fmt::format("{}{} {}", lost.empty() ? "" : ", ", count, kind);
+    text.wrap("RECORDS WERE LOST: ", 4, to_printable(lost) + ". Read every count below as \"at least\".");
+  }
+  std::string ended = "end not recorded";
+  if (timeline.target_end) {
+    const auto& end = *timeline.target_end;
+    ended = end.signal != 0 ? fmt::format("signal {} (exit {})", end.signal, end.exit_code)
+                            : fmt::format("exit {}", end.exit_code);
+    ended += ", " + time_text(static_cast<std::int64_t>(end.wall_ns));
+  }
+  const auto& steps = report.answers.steps;
+  if (!steps.empty()) {
+    const auto sampled = std::count_if(steps.begin(), steps.end(), [](const auto& s) { return s.sampled; });
+    ended += fmt::format(", {} steps ({} with tensor statistics)", steps.size(), sampled);
+  }
+  const std::string command = timeline.command.empty()
+                                  ? std::string("(command not recorded)")
+                                  : to_printable(fmt::format("{}", fmt::join(timeline.command, " ")));
+  text.line("ampprof: " + command);
+  text.line("         " + ended);
+  text.blank();
+}
+
+std::string precision_answer(const Report& report) {
+  const analysis::Totals& totals = report.answers.totals;
+  if (report.answers.ops.empty()) return why_not(report, "ops");
+  std::vector<std::pair<amp::DType, analysis::DTypeShare>> shares(totals.by_compute_dtype.begin(),
+                                                                  totals.by_compute_dtype.end());
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const auto& a, const auto& b) { return a.second.cpu_ns > b.second.cpu_ns; });
+  double flops = 0;
+  for (const auto& [dtype, share] : shares) flops += share.flops;
+  std::string text;
+  for (std::size_t i = 0; i < shares.size() && i < 4; ++i) {
+    const auto& [dtype, share] = shares[i];
+    text +=
+        fmt::format("{}{} of the op time in {}", i == 0 ? "" : ", ", percent(share.cpu_ns, totals.ops_ns), name(dtype));
+    if (flops > 0) text += fmt::format(" ({} of the flops)", percent(share.flops, flops));
+  }
+  return text + (totals.autocast_used ? "." : ". No op ran under autocast.");
+}
+
+std::string casts_answer(const Report& report) {
+  const analysis::Totals& totals = report.answers.totals;
+  if (!report.timeline.has_libamp()) return why_not(report, "casts");
+  if (totals.casts + totals.casts_cached == 0) return "no conversion between dtypes took place.";
+  std::string text = fmt::format("{} conversions took {}", totals.casts, time_text(totals.cast_ns));
+  if (const auto share = totals.cast_share()) text += fmt::format(", {} of op and cast time", percent(*share, 1));
+  text += fmt::format("; the cast cache saved {}", totals.casts_cached);
+  if (!report.answers.casts.empty() && !report.answers.casts.front().cause_op.empty())
+    text += fmt::format(". Most for {}", to_printable(report.answers.casts.front().cause_op));
+  return text + ".";
+}
+
+std::string memory_answer(const Report& report) {
+  const analysis::MemoryResult& memory = report.answers.memory;
+  if (!memory.measured) return why_not(report, "memory");
+  const std::int64_t saved = memory.saved_bytes();
+  const auto fp32 = static_cast<std::int64_t>(memory.peak_if_fp32.bytes);
+  std::string text = fmt::format(
+      "peak {}; the same run in float32 would peak at {}: ", bytes_text(static_cast<double>(memory.peak.bytes)),
+      bytes_text(static_cast<double>(fp32)));
+  if (saved == 0) return text + "no difference.";
+  text += fmt::format("mixed precision {} {} ({}).", saved > 0 ? "saved" : "COST",
+                      bytes_text(static_cast<double>(std::abs(saved))),
+                      percent(static_cast<double>(std::abs(saved)), static_cast<double>(fp32)));
+  return text;
+}
+
+std::string gradients_answer(const Report& report) {
+  if (report.answers.tensors.empty()) return why_not(report, "tensors");
+  const analysis::TensorRow* worst = nullptr;
+  std::uint32_t steps = 0, last = amp::kNoStep;
+  for (const analysis::TensorRow& row : report.answers.tensors) {
+    if (row.step != last) ++steps;
+    last = row.step;
+    if (!analysis::is_gradient(row.role)) continue;
+    if (worst == nullptr || row.underflow[0] > worst->underflow[0]) worst = &row;
+  }
+  if (worst == nullptr) return "no gradient was sampled.";
+  std::string text =
+      fmt::format("worst for float16 is {} ({}, step {}): {} of it would flush to zero", to_printable(worst->name),
+                  amp::name(worst->role), worst->step, percent(worst->underflow[0], 1));
+  text += fmt::format(", {} in bfloat16, {} in float8_e5m2", percent(worst->underflow[1], 1),
+                      percent(worst->underflow[3], 1));
+  return text + (worst->scale != 1 ? fmt::format(" at scale {}.", worst->scale) : ".");
+}
+
+void write_answers(Text& text, const Report& report) {
+  text.answer("Precision", precision_answer(report));
+  text.answer("TensorCores", why_not(report, "tensor_cores"));
+  text.answer("Casts", casts_answer(report));
+  text.answer("Memory", memory_answer(report));
+  text.answer("Loss scale", report.timeline.has_libamp() ? to_printable(report.answers.loss_scale.verdict_text)
+                                                         : why_not(report, "loss_scale"));
+  text.answer("Gradients", gradients_answer(report));
+}
+
+void write_ops(Text& text, const Report& report) {
+  const auto& ops = report.answers.ops;
+  if (ops.empty()) return;
+  text.blank();
+  text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>6}  {}", "op", "phase", "computed in", "calls", "self time",
+                        "share", "why"));
+  for (std::size_t i = 0; i < ops.size() && i < kTopOps; ++i) {
+    const analysis::OpRow& op = ops[i];
+    text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>6}  {}", cut_to(to_printable(op.name), 26),
+                          amp::name(op.phase), amp::name(op.compute_dtype), op.calls, time_text(op.cpu_ns),
+                          percent(op.cpu_ns, report.answers.totals.ops_ns), amp::name(op.reason)));
+  }
+  if (ops.size() > kTopOps) text.line(fmt::format("... and {} more rows in report.json", ops.size() - kTopOps));
+}
+
+void write_casts(Text& text, const Report& report) {
+  const auto& casts = report.answers.casts;
+  for (std::size_t i = 0; i < casts.size() && i < kTopCasts; ++i) {
+    const analysis::CastRow& cast = casts[i];
+    const std::string name =
+        "cast for " + (cast.cause_op.empty() ? std::string("(explicit)") : to_printable(cast.cause_op));
+    text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>6}  {} saved by the cache", cut_to(name, 26),
+                          amp::name(cast.phase),
+                          fmt::format("{}->{}", amp::short_name(cast.from), amp::short_name(cast.to)), cast.count,
+                          time_text(cast.cpu_ns), "", cast.cached_count));
+  }
+}
+
+void write_findings(Text& text, const Report& report) {
+  const auto& findings = report.findings;
+  text.blank();
+  text.line(findings.empty() ? "No findings." : fmt::format("Findings ({}), worst first", findings.size()));
+  for (std::size_t i = 0; i < findings.size() && i < kTopFindings; ++i) {
+    const analysis::Finding& finding = findings[i];
+    text.line(fmt::format("  {:<8} {}", analysis::name(finding.severity), to_printable(finding.title)));
+    text.wrap("           ", 11, to_printable(finding.advice), 2);
+  }
+  if (findings.size() > kTopFindings)
+    text.line(fmt::format("  ... and {} more in report.json", findings.size() - kTopFindings));
+}
+
+}  // namespace
+
+std::string text_of(const Report& report, const std::vector<std::string>& files) {
+  Text text;
+  write_header(text, report);
+  write_answers(text, report);
+  write_ops(text, report);
+  write_casts(text, report);
+  write_findings(text, report);
+  if (!files.empty()) {
+    text.blank();
+    std::string list;
+    for (const std::string& file : files) list += (list.empty() ? "" : "  ") + to_printable(file);
+    text.wrap("Files: ", 7, list);
+  }
+  return text.take();
+}
+
+}  // namespace ampprof::report
