@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "profiler/capture/record.h"
 
@@ -61,6 +62,17 @@ inline std::size_t trimmed_bytes(const void* data, std::size_t bytes) {
   }
   while (bytes > 0 && p[bytes - 1] == 0) --bytes;
   return bytes;
+}
+
+/// Appends one record to bytes that will be a block's payload.
+template <class T>
+void append_record(std::string& to, const T& fixed, std::uint64_t time_ns, std::string_view text = {}) {
+  std::byte header[kRecordHeaderBytes];
+  const std::size_t bytes = text.empty() ? trimmed_bytes(&fixed, sizeof fixed) : sizeof fixed;
+  encode_record_header(header, T::kKind, bytes + text.size(), time_ns);
+  to.append(reinterpret_cast<const char*>(header), sizeof header);
+  to.append(reinterpret_cast<const char*>(&fixed), bytes);
+  to.append(text);
 }
 
 /// Fills in magic, version, sizes and checksums; the payload may be in two pieces.

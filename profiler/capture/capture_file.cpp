@@ -27,6 +27,7 @@ std::uint64_t clock_ns(clockid_t clock) noexcept {
 }  // namespace
 
 SignalsHeld::SignalsHeld() noexcept {
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_before_);
   sigset_t all, pending;
   sigfillset(&all);
   held_ = pthread_sigmask(SIG_SETMASK, &all, &before_) == 0;
@@ -35,6 +36,7 @@ SignalsHeld::SignalsHeld() noexcept {
 
 SignalsHeld::~SignalsHeld() {
   if (held_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  pthread_setcancelstate(cancel_before_, nullptr);
 }
 
 void SignalsHeld::take_back_file_limit_signal() noexcept {

@@ -27,6 +27,7 @@ class SignalsHeld {
  private:
   sigset_t before_;
   bool held_ = false, was_pending_ = false;
+  int cancel_before_ = 0;
 };
 
 /// append() may be called by any thread; other processes may have the same file open and append at the same time.

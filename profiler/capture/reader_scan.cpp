@@ -165,8 +165,12 @@ void Reader::scan_block(Scan& scan, std::uint64_t offset, const BlockHeader& hea
       ++losses_.bad_records;
       break;
     }
-    if (header.lane != 0) ++scan.records_read[index];
-    if (process.start_ns == 0 || record.time_ns < process.start_ns) process.start_ns = record.time_ns;
+    if (header.lane != 0) {
+      ++scan.records_read[index];
+      // Until the process record says it. Records of lane 0 may be older than the process: a fork inherits them.
+      if (!process.has_process_record && (process.start_ns == 0 || record.time_ns < process.start_ns))
+        process.start_ns = record.time_ns;
+    }
     process.last_ns = std::max(process.last_ns, record.time_ns);
     collect(scan, record);
   }
@@ -178,6 +182,7 @@ void Reader::collect(Scan& scan, const RecordView& record) {
   switch (record.kind) {
     case RecordKind::ProcessRecord: {
       const auto r = read_record<ProcessRecord>(record);
+      if (!process.has_process_record) process.start_ns = record.time_ns;  // later ones are repetitions
       process.has_process_record = true;
       process.pid = r.pid;
       process.parent_pid = r.parent_pid;

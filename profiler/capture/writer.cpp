@@ -73,7 +73,7 @@ void Writer::record(RecordKind kind, std::uint64_t time_ns, std::span<const std:
     count_loss(kind, LossReason::oversized);
     return;
   }
-  Lane* lane = this_lane();
+  Lane* lane = this_lane(time_ns);
   if (lane == nullptr) {
     count_loss(kind, LossReason::too_many_threads);
     return;
@@ -115,13 +115,13 @@ void Writer::make_room(Lane& lane) noexcept {
   lane.unlock();
 }
 
-Lane* Writer::this_lane() noexcept {
+Lane* Writer::this_lane(std::uint64_t time_ns) noexcept {
   if (thread_lane.instance == instance_) [[likely]]
     return thread_lane.lane;
-  return acquire_lane();
+  return acquire_lane(time_ns);
 }
 
-Lane* Writer::acquire_lane() noexcept {
+Lane* Writer::acquire_lane(std::uint64_t time_ns) noexcept {
   const SignalsHeld held;
   const std::lock_guard lock(lanes_mutex_);
   Lane* found = nullptr;
@@ -152,7 +152,7 @@ Lane* Writer::acquire_lane() noexcept {
   ThreadRecord thread;
   thread.tid = found->tid;
   thread.text_bytes = static_cast<std::uint32_t>(std::strlen(thread_name));
-  found->append(ThreadRecord::kKind, monotonic_ns(), std::as_bytes(std::span(&thread, 1)),
+  found->append(ThreadRecord::kKind, time_ns, std::as_bytes(std::span(&thread, 1)),
                 std::as_bytes(std::span(thread_name, thread.text_bytes)));
   return found;
 }

@@ -74,8 +74,12 @@ class Writer {
 
   /// Writes what all lanes hold. [any thread]
   void flush() noexcept;
-  /// The process ends in order: flushes and says so. Records after it are still taken.
+  /// The process ends in order: flushes and says so. Records after it are still taken. A forked process that recorded
+  /// nothing leaves no trace.
   void end() noexcept;
+
+  /// Has this process (as opposed to the one it was forked from) recorded anything?
+  [[nodiscard]] bool has_recorded() const noexcept;
 
   void before_fork() noexcept;
   void after_fork_in_parent() noexcept;
@@ -91,8 +95,8 @@ class Writer {
   void keep(RecordKind kind, std::span<const std::byte> fixed, std::string_view text) noexcept;
   bool keep_locked(RecordKind kind, std::span<const std::byte> fixed, std::string_view text);
 
-  Lane* this_lane() noexcept;
-  Lane* acquire_lane() noexcept;
+  Lane* this_lane(std::uint64_t time_ns) noexcept;
+  Lane* acquire_lane(std::uint64_t time_ns) noexcept;
   void append(Lane& lane, RecordKind kind, std::uint64_t time_ns, std::span<const std::byte> fixed,
               std::span<const std::byte> tail) noexcept;
   void make_room(Lane& lane) noexcept;

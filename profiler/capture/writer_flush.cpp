@@ -17,16 +17,6 @@ constexpr std::uint64_t kFirstBackoffNs = 50'000'000, kLongestBackoffNs = 2'000'
 // The first flush comes this soon, then each waits twice as long up to the interval: short programs lose little.
 constexpr std::uint64_t kFirstFlushNs = 2'000'000;
 
-template <class T>
-void append_record(std::string& to, const T& fixed, std::string_view text = {}) {
-  std::byte header[kRecordHeaderBytes];
-  const std::size_t bytes = text.empty() ? trimmed_bytes(&fixed, sizeof fixed) : sizeof fixed;
-  encode_record_header(header, T::kKind, bytes + text.size(), monotonic_ns());
-  to.append(reinterpret_cast<const char*>(header), sizeof header);
-  to.append(reinterpret_cast<const char*>(&fixed), bytes);
-  to.append(text);
-}
-
 }  // namespace
 
 void Writer::flush() noexcept {
@@ -45,14 +35,21 @@ void Writer::flush() noexcept {
   }
 }
 
+bool Writer::has_recorded() const noexcept {
+  for (const Lane& lane : lanes_)
+    if (lane.records.load() > 0) return true;
+  return left_records_.load() > 0;
+}
+
 void Writer::end() noexcept try {
+  if (forked_ && !has_recorded()) return;
   flush();
   flush_kept(/*ending=*/true);
   ProcessEndRecord record;
   record.records = left_records_.load();
   for (const Lane& lane : lanes_) record.records += lane.records.load();
   std::string payload;
-  append_record(payload, record);
+  append_record(payload, record, monotonic_ns());
   const SignalsHeld held;
   const std::lock_guard lock(kept_mutex_);
   write_small_block(payload);
@@ -167,7 +164,7 @@ void Writer::append_process_record(std::string& to) const {
   record.recorder_version = kRecorderVersion;
   record.forked = forked_ ? 1 : 0;
   record.realtime_offset_ns = realtime_offset_ns();
-  append_record(to, record, command);
+  append_record(to, record, monotonic_ns(), command);
 }
 
 void Writer::append_losses(std::string& to) {
@@ -177,7 +174,7 @@ void Writer::append_losses(std::string& to) {
       record.kind = static_cast<std::uint32_t>(slot_kind(slot));
       record.reason = static_cast<std::uint32_t>(reason);
       record.count = lost_[slot][reason].load();
-      if (record.count > 0) append_record(to, record);
+      if (record.count > 0) append_record(to, record, monotonic_ns());
     }
 }
 

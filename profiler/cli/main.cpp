@@ -1,0 +1,29 @@
+// ampprof: one verb a file, each found in commands.def.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "profiler/cli/command.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Profiles mixed precision training: what ran in which dtype and why, what it cost and what it saved.",
+               "ampprof");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "ampprof " AMPPROF_VERSION);
+  app.footer(
+      "Exit codes: run ends as its command did; otherwise 0 fine, 1 a requirement failed, 2 usage, 3 unreadable "
+      "input.");
+  int exit_code = ampprof::cli::kExitFine;
+  try {
+#define AMPPROF_COMMAND(name) ampprof::cli::add_##name##_command(app, exit_code);
+#include "profiler/cli/commands.def"
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 numbers its errors as it likes; for us they are all usage, and --help is no error.
+    return app.exit(error) == 0 ? ampprof::cli::kExitFine : ampprof::cli::kExitUsage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "ampprof: {}\n", error.what());
+    return ampprof::cli::kExitUsage;
+  }
+  return exit_code;
+}
