@@ -193,7 +193,7 @@ class Run {
       leaf_name = node.inputs[0].leaf->autograd->name;
     if (leaf_name != 0)
       announce::tensor_stats(gradient, leaf_name, TensorRole::gradient, node.op, announce::loss_scale());
-    else if (node.op != OpId::to && node.op != OpId::as_view)
+    else if (node.op != OpId::to && op_info(node.op).cost_name != "free")
       announce::tensor_stats(gradient, output_name(node.module_path, node.op), TensorRole::activation_gradient, node.op,
                              announce::loss_scale());
   }

@@ -4,8 +4,6 @@
 
 namespace amp {
 
-/// Any sizes and strides (elements) at an offset into the same storage. Differentiable; the others are built on it.
-Tensor as_strided(const Tensor& input, const Shape& sizes, const Shape& strides, std::int64_t offset);
 /// -1 once for "what is left". Throws if the strides do not allow a view; reshape copies then.
 Tensor view(const Tensor& input, const Shape& sizes);
 Tensor reshape(const Tensor& input, const Shape& sizes);
