@@ -1,0 +1,79 @@
+// docs/ops.md and docs/findings.md are the tables written out. Holds them to the rows, so that they are never behind:
+//   AMP_UPDATE_PAGES=1 ./build/release/bin/house_tests "[pages]"     writes them anew
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "libamp/base/op.h"
+
+namespace {
+
+std::string ops_page() {
+  std::string page =
+      "# The ops\n\n"
+      "Every row of `libamp/base/ops.def`, in its order. Written by a test from that table (see "
+      "tests/house/pages_test.cpp); "
+      "edit the table.\n\n"
+      "The rules say how autocast treats the op under CUDA's policy and under the CPU's ([words.md](words.md) explains "
+      "them). "
+      "A composite op is written with other ops, which appear beneath it in a report.\n\n"
+      "| Op | CUDA rule | CPU rule | Tensor inputs | Body | Gradient | Cost | What it does |\n"
+      "|---|---|---|---|---|---|---|---|\n";
+  for (std::size_t i = 1; i < amp::kOpCount; ++i) {
+    const amp::OpInfo& op = amp::op_info(static_cast<amp::OpId>(i));
+    std::string inputs = std::to_string(op.min_inputs);
+    if (op.max_inputs == amp::kAny) {
+      inputs += " or more";
+    } else if (op.max_inputs != op.min_inputs) {
+      inputs += " to " + std::to_string(op.max_inputs);
+    }
+    const char* body = op.body == amp::BodyKind::composite ? "composite"
+                       : op.body == amp::BodyKind::backend ? "backend"
+                                                           : "none";
+    page += "| `";
+    page.append(op.name).append("` | ").append(amp::name(op.cuda_rule)).append(" | ").append(amp::name(op.cpu_rule));
+    page.append(" | ").append(inputs).append(" | ").append(body).append(" | ").append(op.differentiable ? "yes" : "no");
+    page.append(" | ").append(op.cost_name).append(" | ");
+    for (const char c : op.text) {
+      page += c == '|' ? std::string("\\|") : std::string(1, c);
+    }
+    page += " |\n";
+  }
+  return page;
+}
+
+std::string findings_page() {
+  std::string page =
+      "# The findings\n\n"
+      "What a report may say about a run, in the order it says it. Written by a test from "
+      "`profiler/analysis/findings.def` "
+      "(see tests/house/pages_test.cpp); edit the table. In a report each comes with its evidence, and with advice "
+      "that names the "
+      "tensor, op and scale of that run.\n";
+#define AMPPROF_FINDING(id, severity, title, meaning) \
+  page += "\n## " title "\n\n`" #id "`, " #severity ". " meaning "\n";
+#include "profiler/analysis/findings.def"
+  return page;
+}
+
+void check_page(const std::string& path, const std::string& expected) {
+  const std::string full = std::string(AMP_SOURCE_DIR) + "/" + path;
+  if (std::getenv("AMP_UPDATE_PAGES") != nullptr) {
+    std::ofstream(full, std::ios::binary) << expected;
+  }
+  std::ifstream stream(full, std::ios::binary);
+  const std::string actual{std::istreambuf_iterator<char>(stream), {}};
+  CAPTURE(path);
+  // Not CHECK(actual == expected): the difference of two pages fills the screen.
+  const bool is_current = actual == expected;
+  CHECK(is_current);
+}
+
+}  // namespace
+
+TEST_CASE("the pages of the tables are current; AMP_UPDATE_PAGES=1 writes them", "[house][pages]") {
+  check_page("docs/ops.md", ops_page());
+  check_page("docs/findings.md", findings_page());
+}
