@@ -14,7 +14,7 @@ set(version 3.2.1)
 set(url https://github.com/NVIDIA/NVTX/archive/refs/tags/v${version}.tar.gz)
 set(sha256 737c3035f0e43a2252e7cd94c3f26e11e169f624236efe31794f044ce44a70af)
 set(remedy "ampprof needs NVTX's headers (3.2 or newer). No CUDA toolkit was found, so they are fetched once, and that needs a network. Without one, do one of these:\n"
-           "  install a CUDA toolkit (12.9 or newer; headers are enough), or\n"
+           "  install a CUDA toolkit that has them (13.0 does), or\n"
            "  download ${url} elsewhere, unpack it, and pass -DFETCHCONTENT_SOURCE_DIR_NVTX3=FOLDER, or\n"
            "  pass -DAMP_NVTX_INCLUDE_DIR=FOLDER, a folder that holds nvtx3/nvToolsExtPayload.h.")
 string(CONCAT remedy ${remedy})
