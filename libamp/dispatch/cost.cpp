@@ -57,4 +57,44 @@ Cost linear(const OpCall& call) {
   return {2 * out * k + (call.has(2) ? out : 0), input_bytes(call) + out * static_cast<double>(size_of(x.dtype()))};
 }
 
+Cost conv(const OpCall& call) {
+  const Tensor &x = call.in(0), &w = call.in(1);
+  if (x.dim() < 3 || w.dim() != x.dim() || w.sizes()[0] == 0) return {kUnknown, kUnknown};
+  const Shape stride = call.attributes.list("stride", {}), padding = call.attributes.list("padding", {}),
+              dilation = call.attributes.list("dilation", {});
+  double out = static_cast<double>(x.sizes()[0] * w.sizes()[0]);
+  for (int d = 2; d < x.dim() && d - 2 < stride.size() && stride[d - 2] > 0; ++d)
+    out *= static_cast<double>(
+        (x.sizes()[d] + 2 * padding[d - 2] - dilation[d - 2] * (w.sizes()[d] - 1) - 1) / stride[d - 2] + 1);
+  const double per_output = elements(w) / static_cast<double>(w.sizes()[0]);
+  return {2 * out * per_output + (call.has(2) ? out : 0), input_bytes(call) + out * static_cast<double>(size_of(x.dtype()))};
+}
+
+Cost conv_transpose(const OpCall& call) {
+  const Tensor &x = call.in(0), &w = call.in(1);
+  if (w.dim() == 0 || w.sizes()[0] == 0) return {kUnknown, kUnknown};
+  return {2 * elements(x) * elements(w) / static_cast<double>(w.sizes()[0]), kUnknown};
+}
+
+Cost conv_backward_weight(const OpCall& call) {
+  const Shape weight = call.attributes.list("weight_sizes", {});
+  if (weight.empty() || weight[0] == 0) return {kUnknown, kUnknown};
+  const double weights = static_cast<double>(numel_of(weight));
+  return {2 * elements(call.in(0)) * weights / static_cast<double>(weight[0]),
+          input_bytes(call) + weights * static_cast<double>(size_of(call.in(0).dtype()))};
+}
+
+Cost unscale(const OpCall& call) {
+  double all = 0;
+  for (const auto& t : call.inputs) all += elements(t);
+  return {all, 2 * input_bytes(call)};
+}
+
+Cost optimizer(const OpCall& call) {
+  double state = 0;
+  for (const auto& t : call.inputs) state += elements(t);
+  state -= elements(call.in(1));
+  return {2 * state, 2 * input_bytes(call) - tensor_bytes(call.in(1))};
+}
+
 }  // namespace amp::cost

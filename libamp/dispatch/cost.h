@@ -10,5 +10,10 @@ Cost copy(const OpCall& call);       // each element read and written
 Cost pointwise(const OpCall& call);  // one operation per output element; read all inputs, write the output
 Cost matmul(const OpCall& call);     // 2 M N K per batch
 Cost linear(const OpCall& call);     // 2 rows out in, + rows out for the bias
+Cost conv(const OpCall& call);       // 2 per output element and weight of its channel
+Cost conv_transpose(const OpCall& call);        // 2 per input element and weight of its channel
+Cost conv_backward_weight(const OpCall& call);  // as the forward convolution
+Cost unscale(const OpCall& call);    // each gradient read, multiplied and written
+Cost optimizer(const OpCall& call);  // two operations per element of state; state and parameter read and written
 
 }  // namespace amp::cost
