@@ -1,0 +1,451 @@
+// The page in headless Chromium: every view is opened and used as a reader would, with good, hostile, empty and large
+// reports. Each test ends by checking that the page logged no error and asked for nothing but local files.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { launch, openPage, type Watched } from './browser.ts';
+import { bigReport, collapseReport, embed, emptyReport, gradientValues, hostileReport, kHostileNames, kLayers, kScale, makeReport, scaledValues } from './make_sample.ts';
+import { kFormatIds, lossesAt } from './rounding.ts';
+
+const template: string = readFileSync(process.env.AMP_VIEWER_HTML ?? '', 'utf8');
+const folder: string = mkdtempSync(join(tmpdir(), 'ampprof-page-'));
+const kTabs = ['overview', 'ops', 'timeline', 'tensors', 'loss_scale', 'memory'];
+let browser: Browser;
+let files = 0;
+
+test.before(async () => (browser = await launch()));
+test.after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function write(content: string, extension = 'html'): string {
+  const file = join(folder, `${++files}.${extension}`);
+  writeFileSync(file, content);
+  return file;
+}
+
+async function open(report: unknown, tab = 'overview', options = {}): Promise<Watched> {
+  const content = report === null ? template : embed(template, report);
+  const watched = await openPage(browser, `${pathToFileURL(write(content)).href}#${tab}`, options);
+  return watched;
+}
+
+/** The end of each test: nothing went wrong unseen. */
+async function finish({ page, problems }: Watched): Promise<void> {
+  assert.deepEqual(problems, []);
+  await page.context().close();
+}
+
+/** What the panel in sight says, without its line breaks. */
+const panelText = async (page: Page, tab: string): Promise<string> => (await page.locator(`#panel-${tab}`).innerText()).replace(/\s+/g, ' ');
+const integerOf = (text: string): number => Number(text.replace(/[^\d]/g, ''));
+
+test('every view shows in both themes', async () => {
+  for (const dark of [false, true]) {
+    const watched = await open(makeReport(), 'overview', { dark });
+    const { page } = watched;
+    for (const tab of kTabs) {
+      await page.click(`#tab-${tab}`);
+      await page.waitForTimeout(50);
+      assert.ok(await page.locator(`#panel-${tab}`).isVisible());
+      assert.equal(await page.locator('[role=tabpanel]:visible').count(), 1);
+      assert.ok((await panelText(page, tab)).length > 100, `${tab} is empty`);
+      assert.ok(!/\bNaN\b(?!, ∞| or infinite)|undefined|\[object/.test(await panelText(page, tab)), `${tab} shows a raw value`);
+      const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(wider <= 0, `${tab} is ${wider} pixels wider than the window`);
+    }
+    const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const [red] = background.match(/\d+/g)?.map(Number) ?? [];
+    assert.equal(red < 128, dark, background);
+    await finish(watched);
+  }
+});
+
+test('tabs follow the keyboard and the address', async () => {
+  const watched = await open(makeReport(), 'memory');
+  const { page } = watched;
+  assert.ok(await page.locator('#panel-memory').isVisible(), 'the address names the view');
+  await page.focus('#tab-memory');
+  await page.keyboard.press('ArrowRight');
+  assert.ok(await page.locator('#panel-overview').isVisible(), 'after the last comes the first');
+  await page.keyboard.press('ArrowRight');
+  assert.ok(await page.locator('#panel-ops').isVisible());
+  assert.equal(await page.evaluate(() => location.hash), '#ops');
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'tab-ops');
+  await finish(watched);
+});
+
+test('the overview answers, says what was not measured and why, and puts the worst finding first', async () => {
+  const watched = await open(makeReport());
+  const { page } = watched;
+  const cores = await page.locator('[data-answer=tensor_cores]').innerText();
+  assert.match(cores, /not measured/);
+  assert.match(cores, /the run used no GPU/);
+  assert.ok(!/0 %/.test(cores), 'not measured is never a zero');
+  assert.match(await page.locator('[data-answer=memory]').innerText(), /18\.5 MiB/);
+  assert.deepEqual(await page.locator('[data-finding]').evaluateAll((all) => all.map((e) => e.getAttribute('data-finding'))), ['gradient_underflow', 'calibration']);
+  await page.locator('[data-answer=loss_scale] button').click();
+  assert.ok(await page.locator('#panel-loss_scale').isVisible());
+  await finish(watched);
+});
+
+const opNames = (page: Page) => page.locator('table[aria-label=Ops] tbody tr[aria-rowindex]:not(.child) td:first-child bdi').allInnerTexts();
+
+test('ops sort by each column, both ways', async () => {
+  const report = makeReport();
+  const watched = await open(report, 'ops');
+  const { page } = watched;
+  const expected = (key: string, descending: boolean) => {
+    const known = report.ops.filter((op: any) => op[key] !== null).sort((a: any, b: any) => (descending ? b[key] - a[key] : a[key] - b[key]));
+    return [...known, ...report.ops.filter((op: any) => op[key] === null)].map((op: any) => op.name);
+  };
+  assert.deepEqual(await opNames(page), expected('cpu_ns', true), 'most time first at the start');
+  for (const key of ['flops', 'bytes', 'cast_ns']) {
+    await page.click(`table[aria-label=Ops] th[data-column=${key}] button`);
+    assert.deepEqual(await opNames(page), expected(key, true), key);
+    assert.equal(await page.getAttribute(`table[aria-label=Ops] th[data-column=${key}]`, 'aria-sort'), 'descending');
+    await page.click(`table[aria-label=Ops] th[data-column=${key}] button`);
+    assert.deepEqual(await opNames(page), expected(key, false), `${key} ascending, unknown last`);
+  }
+  await page.click('table[aria-label=Ops] th[data-column=name] button');
+  assert.deepEqual(await opNames(page), report.ops.map((op: any) => op.name).sort(), 'words from A');
+  await finish(watched);
+});
+
+test('ops filter by text, dtype, phase and reason; casts open under their op', async () => {
+  const watched = await open(makeReport(), 'ops');
+  const { page } = watched;
+  await page.fill('#op-text', 'softmax');
+  assert.deepEqual(await opNames(page), ['log_softmax']);
+  await page.fill('#op-text', '');
+  await page.selectOption('#op-phase', 'optimizer');
+  assert.deepEqual((await opNames(page)).sort(), ['add_', 'sgd_step']);
+  await page.selectOption('#op-reason', 'autocast off');
+  assert.deepEqual(await opNames(page), ['sgd_step']);
+  assert.match(await panelText(page, 'ops'), /1 of 12 rows/);
+  await page.selectOption('#op-phase', '');
+  await page.selectOption('#op-reason', '');
+  await page.selectOption('#op-dtype', 'int64');
+  assert.deepEqual(await opNames(page), ['nll_loss']);
+  await page.selectOption('#op-dtype', '');
+  await page.fill('#op-text', 'linear');
+  assert.equal(await page.locator('tr.child').count(), 0);
+  await page.click('table[aria-label=Ops] .expander');
+  const child = await page.locator('tr.child').innerText();
+  assert.match(child, /autocast/);
+  assert.match(child, /600/, 'the number of casts');
+  await page.click('table[aria-label=Ops] .expander');
+  assert.equal(await page.locator('tr.child').count(), 0);
+  await finish(watched);
+});
+
+/** Sets the slider as a person would see it move. */
+async function slide(page: Page, k: number): Promise<void> {
+  await page.locator('#loss-scale').evaluate((slider: any, value) => {
+    slider.value = String(value);
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+  }, k);
+}
+
+async function shownLosses(page: Page, id: string) {
+  const cells = page.locator(`#what-if tr[data-type=${id}] td span[data-low]`);
+  const read = async (i: number) => ({ low: Number(await cells.nth(i).getAttribute('data-low')), high: Number(await cells.nth(i).getAttribute('data-high')), text: await cells.nth(i).innerText() });
+  return { flushed: await read(0), overflowed: await read(2) };
+}
+
+async function chooseTensor(page: Page, role: string, step: string, row: string): Promise<void> {
+  await page.selectOption('#tensor-role', role);
+  await page.selectOption('#tensor-step', step);
+  await page.locator('table[aria-label=Tensors] tbody tr', { hasText: row }).first().click();
+}
+
+test('the loss-scale slider changes the numbers, and they are those of rounding each value', async () => {
+  const watched = await open(makeReport(), 'tensors');
+  const { page } = watched;
+  const sources: [string, string, number[]][] = [
+    ['unscaled_gradient', 'fc2.weight', gradientValues(6, 299)],
+    ['gradient', 'conv1.weight', scaledValues(0, 299)],
+    ['unscaled_gradient', 'all unscaled gradients', kLayers.flatMap((_, layer) => gradientValues(layer, 299))],
+  ];
+  let moved = 0;
+  for (const [role, row, values] of sources) {
+    await chooseTensor(page, role, '299', row);
+    let before = '';
+    for (const k of [-20, -4, 0, 1, 7, 13, 24, 40]) {
+      await slide(page, k);
+      for (const id of kFormatIds) {
+        const truth = lossesAt(values, k, id);
+        const shown = await shownLosses(page, id);
+        for (const key of ['flushed', 'overflowed'] as const) {
+          const { low, high, text } = shown[key];
+          assert.ok(low <= truth[key] && truth[key] <= high, `${row} k=${k} ${id} ${key}: ${truth[key]} not in [${low}, ${high}]`);
+          assert.ok(high - low <= values.length / 8, 'a bound is no wider than a bin');
+          if (low === high) assert.equal(integerOf(text.split('(')[0]), low, `the page says ${text}`);
+          else assert.match(text, /between .* to /);
+        }
+      }
+      const now = await page.locator('#what-if').innerText();
+      if (now !== before) moved += 1;
+      before = now;
+    }
+  }
+  assert.ok(moved >= 20, `the numbers changed only ${moved} times`);
+  await finish(watched);
+});
+
+test('the slider names the loss scale, moves the bars, and follows the keyboard and the buttons', async () => {
+  const watched = await open(makeReport(), 'tensors');
+  const { page } = watched;
+  await chooseTensor(page, 'gradient', '100', 'conv2.weight');
+  const exponents = () => page.locator('.tensor-detail [data-exponent]').evaluateAll((bars) => bars.map((bar) => Number(bar.getAttribute('data-exponent'))));
+  const before = await exponents();
+  assert.match(await page.innerText('#loss-scale-value'), /2¹³/, `recorded with ${kScale}`);
+  await page.focus('#loss-scale');
+  await page.keyboard.press('ArrowRight');
+  assert.match(await page.innerText('#loss-scale-value'), /2¹⁴/);
+  assert.deepEqual(await exponents(), before.map((e) => e + 1), 'every bar moves by one binade');
+  await page.click('#scale-none');
+  assert.match(await page.innerText('#loss-scale-value'), /^1$/);
+  await page.click('#scale-best');
+  const values = scaledValues(2, 100);
+  const best = Number(await page.inputValue('#loss-scale'));
+  assert.equal(lossesAt(values, best, 'float16').overflowed, 0);
+  assert.ok(lossesAt(values, best + 1, 'float16').overflowed > 0, 'the best scale is the largest without overflow');
+  await page.click('#scale-recorded');
+  assert.deepEqual(await exponents(), before);
+  await page.click('#what-if tr[data-type=float8_e4m3fn] button');
+  assert.match(await page.innerText('#best-scale'), /float8_e4m3fn/);
+  assert.equal(await page.inputValue('#tensor-type'), 'float8_e4m3fn');
+  await finish(watched);
+});
+
+test('tensors filter, and sort by what they lose', async () => {
+  const report = makeReport();
+  const watched = await open(report, 'tensors');
+  const { page } = watched;
+  await page.selectOption('#tensor-role', 'weight');
+  await page.selectOption('#tensor-step', '200');
+  await page.fill('#tensor-text', 'conv');
+  const names = () => page.locator('table[aria-label=Tensors] tbody tr[aria-rowindex] td:first-child').allInnerTexts();
+  assert.deepEqual((await names()).sort(), kLayers.filter((name) => name.startsWith('conv')).sort());
+  await page.fill('#tensor-text', '');
+  await page.selectOption('#tensor-role', 'unscaled_gradient');
+  await page.selectOption('#tensor-type', 'float8_e5m2');
+  await page.click('table[aria-label=Tensors] th[data-column=underflow] button');
+  const expected = report.tensors
+    .filter((t: any) => t.role === 'unscaled_gradient' && t.step === 200)
+    .sort((a: any, b: any) => b.underflow.float8_e5m2 - a.underflow.float8_e5m2)
+    .map((t: any) => t.name);
+  assert.deepEqual((await names()).filter((name) => !name.startsWith('all ')), expected);
+  await finish(watched);
+});
+
+test('the loss scale is drawn as steps, skips are marked, a long run is one named span and no vertical line', async () => {
+  const watched = await open(collapseReport(), 'loss_scale');
+  const { page } = watched;
+  const text = await panelText(page, 'loss_scale');
+  assert.match(text, /91 consecutive skipped steps from step 12000, first non-finite parameter block\.7\.attn\.weight/);
+  assert.equal(await page.locator('[data-run]').count(), 1);
+  const path = (await page.getAttribute('[data-line=scale]', 'd')) ?? '';
+  const points = path.slice(1).split('L').map((pair) => pair.split(' ').map(Number));
+  for (let i = 1; i < points.length; ++i) {
+    const [dx, dy] = [points[i][0] - points[i - 1][0], points[i][1] - points[i - 1][1]];
+    assert.ok(dx === 0 || Math.abs(dy) < 0.11, 'the line only steps');
+    assert.ok(Math.abs(dy) < 10, `one step falls ${dy} pixels: several halvings in one vertical line`);
+  }
+  assert.ok((await page.locator('[data-skip]').count()) >= 60);
+  await finish(watched);
+  const plain = await open(makeReport(), 'loss_scale');
+  assert.equal(await plain.page.locator('[data-skip]').count(), 4);
+  assert.match(await panelText(plain.page, 'loss_scale'), /3 consecutive skipped steps from step 0, first non-finite parameter fc2\.weight/);
+  assert.match(await panelText(plain.page, 'loss_scale'), /1 skipped step at step 181/);
+  await finish(plain);
+});
+
+test('memory shows the saving by cause, and a negative one as what it is', async () => {
+  const saved = await open(makeReport(), 'memory');
+  assert.match(await panelText(saved.page, 'memory'), /saved 18\.5 MiB \(32\.5 %\)/);
+  assert.equal(await saved.page.locator('[data-line=actual]').count(), 1);
+  assert.equal(await saved.page.locator('[data-line=fp32]').count(), 1);
+  await finish(saved);
+  const cost = await open(collapseReport(), 'memory');
+  const text = await panelText(cost.page, 'memory');
+  assert.match(text, /cost 32\.0 MiB \(47\.1 %\) more than float32 would have needed/);
+  assert.match(text, /the saving is negative, −32\.0 MiB/);
+  assert.match(await cost.page.locator('tr', { hasText: 'cast cache' }).innerText(), /−34\.0 MiB/);
+  await cost.page.click('#tab-overview');
+  assert.match(await cost.page.locator('[data-answer=memory]').innerText(), /the saving is negative/);
+  await finish(cost);
+});
+
+/** The picture on the canvas, to see whether it changed. */
+const picture = (page: Page): Promise<string> => page.locator('.timeline canvas').evaluate((canvas: any) => canvas.toDataURL());
+
+test('the timeline draws, zooms and moves by wheel, drag and keyboard, and tells what lies under the pointer', async () => {
+  const watched = await open(makeReport(), 'timeline');
+  const { page } = watched;
+  const shown = () => page.innerText('#timeline-range');
+  await page.waitForTimeout(100);
+  const canvas = page.locator('.timeline canvas');
+  const box = await canvas.boundingBox();
+  assert.ok(box);
+  if (!box) return;
+  const whole = await shown();
+  const first = await picture(page);
+  await page.mouse.move(box.x + 200, box.y + 80);
+  await page.mouse.wheel(0, -300);
+  await page.waitForTimeout(100);
+  assert.notEqual(await shown(), whole, 'the wheel zooms');
+  assert.notEqual(await picture(page), first, 'the picture follows');
+  const zoomed = await shown();
+  await page.mouse.down();
+  await page.mouse.move(box.x + 40, box.y + 80, { steps: 4 });
+  await page.mouse.up();
+  assert.notEqual(await shown(), zoomed, 'dragging moves');
+  await canvas.focus();
+  await page.keyboard.press('0');
+  assert.equal(await shown(), whole, '0 shows all');
+  await page.keyboard.press('+');
+  assert.notEqual(await shown(), whole);
+  const before = await shown();
+  await page.keyboard.press('ArrowRight');
+  assert.notEqual(await shown(), before);
+  await page.keyboard.press('0');
+  await page.selectOption('#timeline-step', '2');
+  assert.match(await shown(), /from \d/);
+  await page.keyboard.press('Escape');
+  await page.mouse.move(box.x + box.width / 2, box.y + 54);
+  assert.match(await page.innerText('.tooltip'), /step 2/);
+  await page.mouse.click(box.x + box.width / 2, box.y + 73);
+  assert.match(await page.innerText('.details'), /float16|float32/);
+  assert.match(await page.innerText('.details'), /because:/);
+  await finish(watched);
+});
+
+test('hostile names stay text in every view', async () => {
+  const watched = await open(hostileReport());
+  const { page } = watched;
+  for (const tab of kTabs) {
+    await page.click(`#tab-${tab}`);
+    await page.waitForTimeout(60);
+  }
+  assert.equal(await page.evaluate(() => (window as any).broken), undefined);
+  assert.equal(await page.locator('img').count(), 0, 'no element came out of a name');
+  assert.equal(await page.locator('main b > b, main bdi b, main bdi img').count(), 0);
+  assert.equal(await page.locator('script').count(), 2, 'the data and the page, no other script');
+  const text = (tab: string) => page.locator(`#panel-${tab}`).evaluate((panel) => panel.textContent ?? '');
+  for (const tab of ['overview', 'ops', 'tensors', 'loss_scale', 'memory']) assert.ok((await text(tab)).includes(kHostileNames.script), `${tab} shows the name as it is`);
+  const ops = await text('ops');
+  assert.ok(ops.includes('🙂 \u202egnirts'), 'emoji and direction marks are kept');
+  assert.ok(ops.includes('␀␇ end'), 'control characters are made visible');
+  assert.ok(ops.includes('\ufffd\ufffd'));
+  const isolated = await page.locator('bdi', { hasText: 'gnirts' }).first().evaluate((e) => getComputedStyle(e).unicodeBidi);
+  assert.match(isolated, /isolate/);
+  await page.click('#tab-timeline');
+  const canvas = await page.locator('.timeline canvas').boundingBox();
+  if (canvas) await page.mouse.click(canvas.x + 300, canvas.y + 73);
+  assert.ok((await page.locator('.details').textContent())?.includes(kHostileNames.script));
+  await finish(watched);
+});
+
+test('a run in which nothing was seen says so everywhere, with the reason, and shows no zero', async () => {
+  const watched = await open(emptyReport());
+  const { page } = watched;
+  for (const tab of kTabs) {
+    await page.click(`#tab-${tab}`);
+    const text = await panelText(page, tab);
+    assert.match(text, /not measured/, tab);
+    assert.match(text, /never used libamp/, tab);
+    assert.ok(!/(^|\s)0( %| B| ns|$)/.test(text), `${tab} shows a zero: ${text}`);
+  }
+  await finish(watched);
+});
+
+test('5 000 ops, 20 000 slices and 4 000 tensors stay usable: only what is in sight exists', async () => {
+  const report = bigReport();
+  const watched = await open(report, 'ops');
+  const { page } = watched;
+  const rows = page.locator('table[aria-label=Ops] tbody tr[aria-rowindex]');
+  assert.ok((await rows.count()) < 120);
+  assert.equal(await page.getAttribute('table[aria-label=Ops]', 'aria-rowcount'), '5001');
+  await page.locator('.scroller').first().evaluate((e) => (e.scrollTop = e.scrollHeight));
+  await page.waitForTimeout(200);
+  const cheapest = [...report.ops].sort((a: any, b: any) => a.cpu_ns - b.cpu_ns)[0].name;
+  assert.ok((await opNames(page)).includes(cheapest), 'the end of the list can be reached');
+  await page.fill('#op-text', '_4321');
+  assert.deepEqual((await opNames(page)).map((name) => name.replace(/.*_/, '')), ['4321']);
+  await page.click('#tab-timeline');
+  await page.waitForTimeout(200);
+  const before = await picture(page);
+  await page.locator('.timeline canvas').focus();
+  for (let i = 0; i < 12; ++i) await page.keyboard.press('+');
+  await page.waitForTimeout(100);
+  assert.notEqual(await picture(page), before);
+  await page.click('#tab-tensors');
+  assert.ok((await page.locator('table[aria-label=Tensors] tbody tr').count()) < 120);
+  await finish(watched);
+});
+
+test('without data the page takes a file, and says what is wrong with one that is no report', async () => {
+  const watched = await open(null);
+  const { page } = watched;
+  assert.match(await page.innerText('#app'), /holds no report yet/);
+  await page.setInputFiles('#report-file', write('{"traceEvents": []}', 'json'));
+  await page.waitForSelector('.error:not(:empty)');
+  assert.match(await page.innerText('.error'), /"schema" is nothing, need "ampprof-report\/1"/);
+  await page.setInputFiles('#report-file', write('{oops', 'json'));
+  await page.waitForFunction(() => /not JSON/.test(document.querySelector('.error')?.textContent ?? ''));
+  await page.setInputFiles('#report-file', write(JSON.stringify(makeReport()), 'json'));
+  await page.waitForSelector('[data-answer=ran]');
+  assert.match(await page.innerText('[data-answer=ran]'), /9\.43 s/);
+  await finish(watched);
+  const dropped = await open(null);
+  await dropped.page.evaluate((json) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([json], 'report.json', { type: 'application/json' }));
+    document.querySelector('.drop')?.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  }, JSON.stringify(makeReport()));
+  await dropped.page.waitForSelector('[data-answer=ran]');
+  await finish(dropped);
+});
+
+test('embedded data that is no report is named, not a blank page', async () => {
+  const watched = await open({ schema: 'ampprof-report/7' });
+  assert.match(await watched.page.innerText('.error'), /"ampprof-report\/7"/);
+  await finish(watched);
+});
+
+test('the page keeps its own script only: one that gets into the document does not run', async () => {
+  const file = write(embed(template, makeReport()).replace('</body>', '<script>window.broken = 1</script></body>'));
+  const { page, problems } = await openPage(browser, pathToFileURL(file).href);
+  assert.equal(await page.evaluate(() => (window as any).broken), undefined);
+  assert.ok(problems.some((problem) => /Content.Security.Policy/i.test(problem)), problems.join());
+  assert.ok(await page.locator('[data-answer=ran]').isVisible());
+  await page.context().close();
+});
+
+test('the template is one file: no address in it, and the slot once', () => {
+  assert.equal(template.split('<script id="report-data" type="application/json">/*REPORT_JSON*/null</script>').length, 2);
+  const addresses = template.match(/\b(?:https?:)?\/\/[a-z0-9.-]+\.[a-z]{2,}/gi) ?? [];
+  assert.deepEqual(addresses.filter((address: string) => !/^http:\/\/www\.w3\.org$/.test(address)), [], 'only the name of the SVG namespace');
+  assert.ok(!/innerHTML|insertAdjacentHTML|document\.write|outerHTML/.test(template));
+});
+
+const samples = process.env.AMP_VIEWER_SAMPLES ?? '';
+test('reports of the report writer show in every view', { skip: !existsSync(samples) && 'no samples' }, async () => {
+  for (const file of readdirSync(samples).filter((name: string) => name.endsWith('.json'))) {
+    const watched = await open(JSON.parse(readFileSync(join(samples, file), 'utf8')));
+    for (const tab of kTabs) {
+      await watched.page.click(`#tab-${tab}`);
+      await watched.page.waitForTimeout(50);
+      assert.ok((await panelText(watched.page, tab)).length > 20, `${file}: ${tab}`);
+    }
+    await finish(watched);
+  }
+});
