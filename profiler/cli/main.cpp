@@ -1,9 +1,13 @@
 // ampprof: one verb a file, each found in commands.def.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "profiler/cli/command.h"
+#include "profiler/cli/run_command.h"
 
 int main(int argc, char** argv) {
   CLI::App app("Profiles mixed precision training: what ran in which dtype and why, what it cost and what it saved.",
@@ -17,7 +21,10 @@ int main(int argc, char** argv) {
   try {
 #define AMPPROF_COMMAND(name) ampprof::cli::add_##name##_command(app, exit_code);
 #include "profiler/cli/commands.def"
-    app.parse(argc, argv);
+    std::vector<std::string> words(argv + 1, argv + argc);
+    ampprof::cli::take_target_command(app, words);
+    std::reverse(words.begin(), words.end());  // the order this overload of parse takes them in
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     // CLI11 numbers its errors as it likes; for us they are all usage, and --help is no error.
     return app.exit(error) == 0 ? ampprof::cli::kExitFine : ampprof::cli::kExitUsage;

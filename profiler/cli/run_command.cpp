@@ -1,5 +1,7 @@
 // ampprof run: starts the command with the recorder injected by environment, waits, and writes the report. What the
 // command does, prints and returns is what it would without us.
+#include "profiler/cli/run_command.h"
+
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,13 +105,14 @@ void write_report(const std::string& dir, const report::Formats& formats) {
   std::fflush(nullptr);
 }
 
+std::vector<std::string> target_command;  // by take_target_command
+
 int run(const RunOptions& options, const std::vector<std::string>& command) {
   const auto usage = [](const std::string& what) {
     fmt::print(stderr, "ampprof run: {}\n", what);
     return kExitUsage;
   };
   if (command.empty()) return usage("need a command to run");
-  if (command[0].starts_with("-")) return usage(fmt::format("unknown option {} (a command may follow --)", command[0]));
   capture::RunBegin begin;
   begin.command = command;
   if (const auto mistake = read_sampling(options, begin)) return usage(*mistake);
@@ -160,12 +163,21 @@ void add_run_command(CLI::App& app, int& exit_code) {
   command->add_option("--stats", options->stats, "Tensor statistics: every=N steps, or off");
   command->add_option("--gpu-metrics", options->gpu_metrics, "auto, on or off")->capture_default_str();
   command->add_option("--format", options->format, "Reports to write")->capture_default_str();
-  command->prefix_command();  // the first word that is no option of ours begins the command
-  command->callback([command, options, &exit_code] {
-    std::vector<std::string> words = command->remaining();
-    if (!words.empty() && words[0] == "--") words.erase(words.begin());
-    exit_code = run(*options, words);
-  });
+  command->callback([options, &exit_code] { exit_code = run(*options, target_command); });
+}
+
+void take_target_command(const CLI::App& app, std::vector<std::string>& words) {
+  if (words.empty() || words[0] != "run") return;
+  const CLI::App* run = app.get_subcommand(words[0]);
+  std::size_t at = 1;
+  for (; at < words.size() && words[at].size() > 1 && words[at][0] == '-' && words[at] != "--"; ++at) {
+    const CLI::Option* option = run->get_option_no_throw(words[at]);
+    if (option != nullptr && option->get_items_expected_min() > 0) ++at;  // its value is the next word
+  }
+  at = std::min(at, words.size());
+  const bool dashes = at < words.size() && words[at] == "--";
+  target_command.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + (dashes ? 1 : 0), words.end());
+  words.resize(at);
 }
 
 }  // namespace ampprof::cli
