@@ -1,0 +1,40 @@
+// Stochastic gradient descent, as torch.optim.SGD.
+#pragma once
+#include "libamp/optim/optimizer.h"
+
+namespace amp {
+
+struct SGDOptions {
+  double lr = 1e-3;
+  double momentum = 0;
+  double dampening = 0;
+  double weight_decay = 0;
+  bool nesterov = false;
+  bool maximize = false;
+  /// The update takes over unscaling and skipping from the scaler (see Optimizer::supports_amp_scaling).
+  bool fused = false;
+  /// Float32 copies of parameters of a half type.
+  bool master_weights = true;
+};
+
+/// d = g + weight_decay w;  m = momentum m + (1 - dampening) d (first step: m = d);
+/// d = nesterov ? d + momentum m : m;  w = w - lr d.
+class SGD : public Optimizer {
+ public:
+  /// Throws Error(value) for a negative lr, momentum or weight_decay, and for nesterov without momentum or with
+  /// dampening.
+  explicit SGD(const Tensors& params, const SGDOptions& options = {});
+  void add_param_group(const Tensors& params, const SGDOptions& options);
+  /// The options of a group: change lr here between steps.
+  SGDOptions& group(std::size_t i = 0) { return groups_.at(i); }
+  [[nodiscard]] bool supports_amp_scaling() const override;
+
+ protected:
+  Options options(std::size_t group) override;
+  void update(std::size_t group, const Tensor& param, const Tensor& gradient, State& state) override;
+
+ private:
+  std::vector<SGDOptions> groups_;
+};
+
+}  // namespace amp
