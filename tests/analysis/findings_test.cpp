@@ -1,0 +1,250 @@
+// Every finding: a run that has the fault, and a near miss that has not.
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include "profiler/analysis/finding.h"
+#include "tests/analysis/tiny_run.h"
+
+using namespace ampprof;
+using namespace ampprof::analysis;
+using amp::DType;
+using amp::TensorRole;
+using test::OpSpec;
+using test::TinyRun;
+
+namespace {
+
+const OpSpec kHalf{DType::float16, amp::Reason::listed_lower, amp::Policy::cuda};
+const OpSpec kBf16{DType::bfloat16, amp::Reason::listed_lower, amp::Policy::cuda};
+const OpSpec kFp32Listed{DType::float32, amp::Reason::listed_fp32, amp::Policy::cuda, amp::Phase::forward,
+                         amp::CastRule::fp32};
+
+/// A run in which nothing is wrong, to plant one fault in.
+TinyRun healthy(const OpSpec& spec = kHalf, bool sampled = true, bool ended = true) {
+  TinyRun run(ended);
+  run.step(0, sampled).op("linear", 1000, spec).op("softmax", 100, kFp32Listed);
+  if (sampled) run.tensor("fc.output", TensorRole::activation, spec.dtype, -4, {10, 10, 10});
+  return run;
+}
+
+struct Case {
+  FindingId id;
+  const char* what;
+  std::function<TinyRun()> fault, near_miss;
+};
+
+TinyRun fp16_gradients(std::int64_t to_zero, bool scaler) {
+  TinyRun run = healthy();
+  run.tensor("fc.weight", TensorRole::gradient, DType::float16, -24, {100, 100, 100, 100, 600}, 1, to_zero);
+  if (scaler) run.scaler_step(0, 65536, 65536, false);
+  return run;
+}
+
+TinyRun bottom_heavy(std::uint64_t at_bottom, const OpSpec& spec) {
+  TinyRun run = healthy(spec);
+  run.tensor("fc.weight", TensorRole::gradient, DType::float32, -24, {at_bottom, at_bottom, at_bottom, 100, 100, 100});
+  return run;
+}
+
+TinyRun scaler_run(std::uint32_t skips, double floor, const OpSpec& spec = kHalf, int gradient_exponent = -30) {
+  TinyRun run = healthy(spec);
+  run.tensor("fc.weight", TensorRole::unscaled_gradient, DType::float32, gradient_exponent, {50, 50, 50, 50});
+  double scale = 16;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    const bool skip = i < skips;
+    const double after = skip ? std::max(scale / 2, floor) : scale;
+    run.scaler_step(i, scale, after, skip, skip ? "fc.weight" : "", floor);
+    scale = after;
+  }
+  return run;
+}
+
+TinyRun casts(std::uint32_t count, std::int64_t each_ns) {
+  TinyRun run = healthy();
+  for (std::uint32_t i = 0; i < count; ++i) run.cast("linear", each_ns, DType::float32, DType::float16);
+  return run;
+}
+
+TinyRun expanded(std::uint64_t elements, std::uint64_t source) {
+  TinyRun run = healthy();
+  run.cast("add", 1, DType::float32, DType::float16, elements, source);
+  return run;
+}
+
+TinyRun fp32_op(std::int64_t dur_ns, const OpSpec& spec) {
+  TinyRun run = healthy();
+  run.op("big", dur_ns, spec);
+  return run;
+}
+
+OpSpec in_phase(OpSpec spec, amp::Phase phase) {
+  spec.phase = phase;
+  return spec;
+}
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {FindingId::records_lost, "lost records",
+       [] {
+         TinyRun run = healthy();
+         run.builder.lose("OpEvent (disk full)", 12);
+         return run;
+       },
+       [] {
+         TinyRun run = healthy();
+         run.builder.lose("OpEvent (disk full)", 0);
+         return run;
+       }},
+      {FindingId::ended_without_shutdown, "a process without an end", [] { return healthy(kHalf, true, false); },
+       [] { return healthy(); }},
+      {FindingId::no_libamp, "a program with ranges of its own only",
+       [] {
+         TinyRun run;
+         const auto lane = run.builder.track(0, 77, "theirs");
+         run.builder.begin_range(lane, run.now, "range");
+         run.builder.end(lane, run.now + 5);
+         return run;
+       },
+       [] { return healthy(); }},
+      {FindingId::autocast_not_used, "no region at all",
+       [] {
+         TinyRun run;
+         run.op("linear", 10);
+         return run;
+       },
+       [] { return healthy(); }},
+      {FindingId::stats_off, "steps without statistics", [] { return healthy(kHalf, false); },
+       [] { return healthy(); }},
+      {FindingId::fp16_underflow, "counted while rounding, no scaler", [] { return fp16_gradients(100, false); },
+       [] { return fp16_gradients(100, true); }},
+      {FindingId::fp16_underflow, "below one percent", [] { return fp16_gradients(11, false); },
+       [] { return fp16_gradients(9, false); }},
+      {FindingId::fp16_underflow, "not counted, but the distribution is cut off at the bottom",
+       [] { return bottom_heavy(50, kHalf); }, [] { return bottom_heavy(5, kHalf); }},
+      {FindingId::fp16_underflow, "the same gradients in bfloat16 lose nothing", [] { return bottom_heavy(50, kHalf); },
+       [] { return bottom_heavy(50, kBf16); }},
+      {FindingId::overflow_skip, "a skipped step", [] { return scaler_run(1, 0); }, [] { return scaler_run(0, 0); }},
+      {FindingId::scale_pinned, "at its floor", [] { return scaler_run(5, 1); }, [] { return scaler_run(3, 1); }},
+      {FindingId::scale_pinned, "below 1 without a floor", [] { return scaler_run(4, 0); },
+       [] { return scaler_run(3, 0); }},
+      {FindingId::scale_not_needed, "bfloat16 with a scaler", [] { return scaler_run(0, 0, kBf16); },
+       [] { return scaler_run(0, 0, kHalf); }},
+      {FindingId::scale_not_needed, "float16 whose gradients fit without a scale",
+       [] { return scaler_run(0, 0, kHalf, -20); }, [] { return scaler_run(0, 0, kHalf, -26); }},
+      {FindingId::casts_dominate, "a third of the time", [] { return casts(50, 11); }, [] { return casts(50, 5); }},
+      {FindingId::casts_dominate, "few casts are a program's start", [] { return casts(20, 50); },
+       [] { return casts(19, 50); }},
+      {FindingId::cast_expanded, "1024 times", [] { return expanded(1 << 20, 1 << 10); },
+       [] { return expanded(1 << 20, 1 << 18); }},
+      {FindingId::cast_expanded, "small tensors do not matter", [] { return expanded(1 << 16, 1); },
+       [] { return expanded(1 << 15, 1); }},
+      {FindingId::fp32_op_costs_most, "kept in float32 and largest", [] { return fp32_op(2000, kFp32Listed); },
+       [] { return fp32_op(900, kFp32Listed); }},
+      {FindingId::fp32_op_costs_most, "the optimizer must be in float32", [] { return fp32_op(2000, kFp32Listed); },
+       [] { return fp32_op(2000, in_phase(kFp32Listed, amp::Phase::optimizer)); }},
+      {FindingId::nonfinite_forward, "NaN in an activation",
+       [] {
+         TinyRun run = healthy();
+         amp::TensorStatEvent e;
+         e.count = 10;
+         e.nan = 1;
+         run.builder.tensor(run.lane, run.now, e, "fc.output", {});
+         return run;
+       },
+       [] {  // in a gradient it is the scaler's business
+         TinyRun run = healthy();
+         amp::TensorStatEvent e;
+         e.role = static_cast<std::uint8_t>(TensorRole::gradient);
+         e.count = 10;
+         e.nan = 1;
+         run.builder.tensor(run.lane, run.now, e, "fc.weight", {});
+         return run;
+       }},
+  };
+  return all;
+}
+
+const Finding* find_in(const std::vector<Finding>& findings, FindingId id) {
+  for (const Finding& finding : findings)
+    if (finding.id == id) return &finding;
+  return nullptr;
+}
+
+std::vector<Finding> findings_of(TinyRun run) {
+  const timeline::Timeline timeline = run.finish();
+  return find_findings(find_answers(timeline));
+}
+
+}  // namespace
+
+TEST_CASE("each finding is raised by its fault and not by the near miss", "[analysis][findings]") {
+  for (const Case& c : cases()) {
+    INFO(finding_row(c.id).id << ": " << c.what);
+    const auto faulty = findings_of(c.fault());
+    const Finding* finding = find_in(faulty, c.id);
+    REQUIRE(finding != nullptr);
+    CHECK_FALSE(finding->advice.empty());
+    CHECK_FALSE(finding->title.empty());
+    CHECK_FALSE(finding->evidence.empty());
+    CHECK(find_in(findings_of(c.near_miss()), c.id) == nullptr);
+  }
+}
+
+TEST_CASE("no row of findings.def is without a planted fault", "[analysis][findings]") {
+  for (int i = 0; i < static_cast<int>(FindingId::count_); ++i) {
+    bool planted = false;
+    for (const Case& c : cases()) planted |= static_cast<int>(c.id) == i;
+    INFO(finding_row(static_cast<FindingId>(i)).id);
+    CHECK(planted);
+  }
+}
+
+TEST_CASE("docs/findings.md has the rows of findings.def, word for word", "[analysis][findings]") {
+  std::ifstream file(AMP_SOURCE_DIR "/docs/findings.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (int i = 0; i < static_cast<int>(FindingId::count_); ++i) {
+    const FindingRow& row = finding_row(static_cast<FindingId>(i));
+    const std::string line =
+        std::string("| `") + row.id + "` | " + name(row.severity) + " | " + row.title + " | " + row.text + " |\n";
+    INFO("missing line: " << line);
+    CHECK(text.str().find(line) != std::string::npos);
+  }
+}
+
+TEST_CASE("gradients of 2^-26 without a scaler: all flushed, critical, and the advice names the scale",
+          "[analysis][findings]") {
+  TinyRun run = healthy();
+  run.tensor("fc.weight", TensorRole::gradient, DType::float16, -24, {0}, 1, 1000);
+  run.tensor("fc.bias", TensorRole::gradient, DType::float16, -10, {100}, 1, 0);
+  const auto findings = findings_of(std::move(run));
+  const Finding* finding = find_in(findings, FindingId::fp16_underflow);
+  REQUIRE(finding != nullptr);
+  CHECK(finding->severity == Severity::critical);
+  CHECK(std::get<std::string>(*finding->find("worst_tensor")) == "fc.weight");
+  CHECK(std::get<double>(*finding->find("worst_tensor_flushed_share")) == 1.0);
+  // Largest gradient 2^-10: 2^25 would fit, one power is spared, and more than 2^24 is never advised.
+  CHECK(std::get<double>(*finding->find("scale_that_fits")) == 16777216.0);
+  CHECK(findings.front().id == FindingId::fp16_underflow);  // worst first
+}
+
+TEST_CASE("skips at the start, later on, and without end are told apart", "[analysis][findings]") {
+  const auto severity = [](std::uint32_t clean_first, std::uint32_t skips) {
+    TinyRun run = healthy();
+    double scale = 65536;
+    for (std::uint32_t i = 0; i < 100 + skips; ++i) {
+      const bool skip = i >= clean_first && i < clean_first + skips;
+      run.scaler_step(i, scale, skip ? scale / 2 : scale, skip, skip ? "fc.weight" : "");
+      if (skip) scale /= 2;
+    }
+    const auto findings = findings_of(std::move(run));
+    return *find_in(findings, FindingId::overflow_skip);
+  };
+  CHECK(severity(0, 3).severity == Severity::info);
+  CHECK(severity(50, 1).severity == Severity::warning);
+  const Finding collapse = severity(5, 91);
+  CHECK(collapse.severity == Severity::critical);
+  CHECK(collapse.title == "91 consecutive skipped steps from step 5, first non-finite parameter fc.weight");
+}
