@@ -232,6 +232,14 @@ test('a run of 91 skipped steps among 20 000 keeps its steps apart, and the axis
   assert.ok(Math.abs(whole.x(5) - 500) < 1e-6);
 });
 
+test('slices that overlap within a depth get lanes of their own, steps the first', () => {
+  const raw = makeReport();
+  const at = (kind: string, start_ns: number, dur_ns: number) => ({ track: 1, kind, name: kind, start_ns, dur_ns, depth: 0, step: 0, dtype: null, from: null, phase: null, reason: null, module: null });
+  raw.timeline.slices = [at('step', 0, 100), at('op', 5, 20), at('op', 10, 5), at('op', 30, 10), at('step', 100, 50)];
+  const [track] = indexTimeline(readReport(raw)).tracks;
+  assert.deepEqual(track.lanes.map((lane) => lane.slices.map((slice) => slice.start_ns)), [[0, 100], [5, 30], [10]]);
+});
+
 test('the timeline finds the slice under a point by bisection', () => {
   const report = readReport(bigReport());
   const index = indexTimeline(report);

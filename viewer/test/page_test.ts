@@ -137,9 +137,10 @@ test('ops filter by text, dtype, phase and reason; casts open under their op', a
   await page.fill('#op-text', 'linear');
   assert.equal(await page.locator('tr.child').count(), 0);
   await page.click('table[aria-label=Ops] .expander');
-  const child = await page.locator('tr.child').innerText();
-  assert.match(child, /autocast/);
-  assert.match(child, /600/, 'the number of casts');
+  const children = await page.locator('tr.child').allInnerTexts();
+  assert.equal(children.length, 2);
+  assert.match(children[0], /autocast[^]*600/, 'its casts, and how many');
+  assert.match(children[1], /fc1[^]*300/, 'the module that called it, and how often');
   await page.click('table[aria-label=Ops] .expander');
   assert.equal(await page.locator('tr.child').count(), 0);
   await finish(watched);

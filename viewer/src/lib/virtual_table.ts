@@ -48,7 +48,7 @@ export class VirtualTable<R> {
     this.above_.firstElementChild?.setAttribute('colspan', String(options_.columns.length));
     this.below_.firstElementChild?.setAttribute('colspan', String(options_.columns.length));
     this.table_ = h('table', { class: 'virtual', 'aria-label': options_.label }, this.makeColumns(), this.makeHead(), this.body_);
-    const fixed = options_.columns.reduce((w, column) => w + (column.width ?? 200), 0);
+    const fixed = options_.columns.reduce((w, column) => w + (column.width ?? 150), 0);
     this.table_.style.minWidth = `${fixed}px`;
     this.scroller_ = h('div', { class: 'table-frame scroller', tabindex: 0, role: 'region', 'aria-label': options_.label }, this.table_);
     on(this.scroller_, { scroll: () => requestAnimationFrame(() => this.paint()) });

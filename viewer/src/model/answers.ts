@@ -150,7 +150,7 @@ function memory(r: Report): Answer {
   };
 }
 
-const kVerdictTone: Record<string, Tone> = { stable: 'good', calibration: 'good', unstable: 'warn', collapse: 'bad', no_scaler: 'plain' };
+const kVerdictTone: Record<string, Tone> = { stable: 'good', calibration: 'good', occasional: 'plain', unstable: 'warn', collapse: 'bad', no_scaler: 'plain' };
 
 function lossScale(r: Report): Answer {
   const l = r.loss_scale;

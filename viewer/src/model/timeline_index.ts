@@ -54,6 +54,22 @@ export function sliceAt(lane: Lane, ns: number, slack: number): Slice | null {
   return best;
 }
 
+const kMostLanes = 64;
+
+/**
+ * Steps have the first lane for themselves, the rest goes by depth. A slice that would overlap its neighbour (marks of
+ * different kinds do not nest by rule) moves to the next lane, so that bisection within a lane stays right.
+ */
+function place(track: TrackLanes, slice: Slice): void {
+  let at = slice.kind === 'step' ? 0 : Math.min(slice.depth, kMostLanes) + 1;
+  for (; ; ++at) {
+    while (track.lanes.length <= at) track.lanes.push({ slices: [] });
+    const last = track.lanes[at].slices[track.lanes[at].slices.length - 1];
+    if (!last || last.start_ns + last.dur_ns <= slice.start_ns || at >= 2 * kMostLanes) break;
+  }
+  track.lanes[at].slices.push(slice);
+}
+
 const title = (name: string, pid: number | null, tid: number | null, manyProcesses: boolean): string => {
   const base = name || (tid === null ? 'track' : `thread ${tid}`);
   return manyProcesses && pid !== null ? `${base} (process ${pid})` : base;
@@ -107,9 +123,7 @@ export function indexTimeline(report: Report): TimelineIndex {
     if (slice.kind === 'step') steps.push(slice);
     let track = tracks.get(slice.track);
     if (!track) tracks.set(slice.track, (track = { id: slice.track, title: `track ${slice.track}`, lanes: [] }));
-    const depth = Math.min(slice.depth, 63);
-    while (track.lanes.length <= depth) track.lanes.push({ slices: [] });
-    track.lanes[depth].slices.push(slice);
+    place(track, slice);
   }
   return {
     start,

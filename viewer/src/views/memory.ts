@@ -33,7 +33,7 @@ function overTime(points: MemoryPoint[], memory: Memory): HTMLElement {
       ];
     return [
       ...ticks(0, most, 5, 2).flatMap((t) => [s('line', { x1: kLeft, x2: width - kRight, y1: y(t), y2: y(t), class: 'grid' }), s('text', { x: kLeft - 8, y: y(t) + 4, 'text-anchor': 'end' }, f.bytes(t))]),
-      ...ticks(0, end - start, Math.max(3, width / 140)).map((t) => s('text', { x: x(t + start), y: kTop + kPlot + 18, 'text-anchor': 'middle' }, f.duration(t))),
+      ...ticks(0, end - start, Math.max(3, width / 140)).map((t) => s('text', { x: x(t + start), y: kTop + kPlot + 18, 'text-anchor': x(t + start) > width - 40 ? 'end' : 'middle' }, f.duration(t))),
       s('path', { d: area, class: 'area' }),
       fp32.length > 0 && s('path', { d: polyline(steps(fp32)), class: 'line fp32', 'data-line': 'fp32' }),
       s('path', { d: polyline(actual), class: 'line', 'data-line': 'actual' }),

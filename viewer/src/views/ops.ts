@@ -10,7 +10,9 @@ import { VirtualTable, type Column, type SortOrder } from '../lib/virtual_table.
 import { castsByCause, castsOf, filterOps, kNoFilter, rate, sortCasts, sortOps, type OpFilter } from '../model/op_rows.ts';
 import type { Cast, Kernel, Op, Report } from '../model/report.ts';
 
-type Row = { op: Op; cast: null } | { op: Op; cast: Cast };
+type Module = Op['modules'][number];
+// An op, or under it one of its casts or one of the modules that called it.
+type Row = { op: Op; cast?: Cast; module?: Module };
 
 class OpsTable {
   readonly table: VirtualTable<Row>;
@@ -32,7 +34,7 @@ class OpsTable {
         this.order_ = order;
         this.refresh();
       },
-      rowClass: (row) => (row.cast ? 'child' : ''),
+      rowClass: (row) => (row.cast || row.module ? 'child' : ''),
     });
     this.refresh();
   }
@@ -46,8 +48,10 @@ class OpsTable {
     const ops = sortOps(filterOps(this.report_.ops, this.filter_), this.order_.column, this.order_.descending);
     const rows: Row[] = [];
     for (const op of ops) {
-      rows.push({ op, cast: null });
-      if (this.open_.has(op)) for (const cast of castsOf(op, this.casts_)) rows.push({ op, cast });
+      rows.push({ op });
+      if (!this.open_.has(op)) continue;
+      for (const cast of castsOf(op, this.casts_)) rows.push({ op, cast });
+      for (const module of op.modules) rows.push({ op, module });
     }
     this.table.setRows(rows, keepPlace);
     const ns = ops.reduce((sum, op) => sum + (op.cpu_ns ?? 0), 0);
@@ -57,10 +61,11 @@ class OpsTable {
 
   private expander(op: Op): Child {
     const casts = castsOf(op, this.casts_);
-    if (casts.length === 0) return h('span', { class: 'expander-space' });
+    if (casts.length + op.modules.length === 0) return h('span', { class: 'expander-space' });
     const open = this.open_.has(op);
-    const label = `casts of ${op.name}`;
-    return button(open ? '▾' : '▸', { class: 'expander', 'aria-expanded': open, 'aria-label': label, title: `${casts.length} rows of casts` }, () => {
+    const label = `casts and modules of ${op.name}`;
+    const title = `${f.plural(casts.length, 'row')} of casts, ${f.plural(op.modules.length + op.modules_left_out, 'module')}`;
+    return button(open ? '▾' : '▸', { class: 'expander', 'aria-expanded': open, 'aria-label': label, title }, () => {
       if (open) this.open_.delete(op);
       else this.open_.add(op);
       this.refresh(true);
@@ -77,21 +82,23 @@ class OpsTable {
 
   private columns(): Column<Row>[] {
     const r = this.report_;
-    const of = (opCell: (op: Op) => Child, castCell: (cast: Cast) => Child = () => null) => (row: Row): Child =>
-      row.cast ? castCell(row.cast) : opCell(row.op);
+    const nothing = () => null;
+    const of = (opCell: (op: Op) => Child, castCell: (cast: Cast) => Child = nothing, moduleCell: (module: Module) => Child = nothing) => (row: Row): Child =>
+      row.cast ? castCell(row.cast) : row.module ? moduleCell(row.module) : opCell(row.op);
+    const under = (...what: Child[]): Child => [h('span', { class: 'expander-space' }), '↳ ', ...what];
     const onGpu = r.ops.some((op) => op.gpu_ns !== null);
     const columns: Column<Row>[] = [
       {
         id: 'name', title: 'Op', width: null,
-        cell: of((op) => [this.expander(op), name(op.name), op.composite && h('span', { class: 'quiet', title: 'runs other ops inside' }, ' (composite)')], (cast) => [h('span', { class: 'expander-space' }), '↳ cast, ', name(cast.kind)]),
+        cell: of((op) => [this.expander(op), name(op.name), op.composite && h('span', { class: 'quiet', title: 'runs other ops inside' }, ' (composite)')], (cast) => under('cast, ', name(cast.kind)), (module) => under('in ', module.path ? name(module.path) : 'no module')),
       },
       { id: 'dtype', title: 'Ran in', width: 106, help: 'the dtype the body computed in', cell: of((op) => dtypeChip(op.compute_dtype), (cast) => dtypeChip(cast.to)) },
       { id: 'reason', title: 'Why', width: 184, help: 'why it ran in this dtype', cell: of((op) => name(op.reason), (cast) => `${f.plural(cast.cached_count, 'more')} from the cache`) },
       { id: 'rule', title: 'Cast rule', width: 112, cell: of((op) => h('span', { class: 'mono' }, name(op.rule))) },
       { id: 'phase', title: 'Phase', width: 80, cell: of((op) => name(op.phase)) },
       { id: 'inputs', title: 'Inputs', width: 176, help: 'input dtypes as the caller passed them, before casts', cell: of((op) => dtypeList(op.input_dtypes), (cast) => dtypeChip(cast.from)) },
-      { id: 'calls', title: 'Calls', width: 68, number: true, cell: of((op) => f.integer(op.calls), (cast) => f.integer(cast.count)) },
-      { id: 'cpu_ns', title: onGpu ? 'CPU self' : 'Self time', width: 116, number: true, help: 'without nested ops and without casts', cell: of((op) => this.timeCell(op.cpu_ns, op.compute_dtype), (cast) => this.timeCell(cast.cpu_ns, cast.to)) },
+      { id: 'calls', title: 'Calls', width: 68, number: true, cell: of((op) => f.integer(op.calls), (cast) => f.integer(cast.count), (module) => f.integer(module.calls)) },
+      { id: 'cpu_ns', title: onGpu ? 'CPU self' : 'Self time', width: 116, number: true, help: 'without nested ops and without casts', cell: of((op) => this.timeCell(op.cpu_ns, op.compute_dtype), (cast) => this.timeCell(cast.cpu_ns, cast.to), (module) => this.timeCell(module.cpu_ns, '')) },
       { id: 'cast_ns', title: 'Casts', width: 76, number: true, help: 'time of the casts it caused', cell: of((op) => figure(r, 'ops[].cast_ns', op.cast_ns, (n) => (n === 0 ? '0' : f.duration(n)))) },
       { id: 'flops', title: 'Flops', width: 96, number: true, help: 'by the formula of the op', cell: of((op) => figure(r, 'ops[].flops', op.flops, f.flops)) },
       { id: 'bytes', title: 'Bytes', width: 80, number: true, help: 'read plus written, by the formula of the op', cell: of((op) => figure(r, 'ops[].bytes', op.bytes, f.bytes), (cast) => figure(r, 'casts[].bytes', cast.bytes, f.bytes)) },

@@ -55,14 +55,13 @@ class TensorsView {
 
   private columns(): Column<TensorRow>[] {
     return [
-      { id: 'name', title: 'Tensor', width: null, cell: (row) => (row.members > 1 ? h('b', {}, name(row.name)) : name(row.name)) },
-      { id: 'role', title: 'Role', width: 104, cell: (row) => name(row.role.replace(/_/g, ' ')) },
-      { id: 'dtype', title: 'Dtype', width: 86, cell: (row) => dtypeChip(row.dtype || 'mixed') },
-      { id: 'step', title: 'Step', width: 50, number: true, cell: (row) => row.step ?? '–' },
-      { id: 'rounded', title: 'Became 0', width: 90, number: true, help: 'share of all elements that were not zero and became zero when this tensor was rounded to its dtype: counted, not estimated', cell: (row) => (row.rounding ? this.share(roundedShare(row), 'tensors[].rounding') : h('span', { class: 'quiet', title: 'not counted for this tensor' }, '–')) },
-      { id: 'underflow', title: 'Flushes', width: 80, number: true, help: 'share of all elements that would round to zero in the chosen type, as recorded', cell: (row) => this.share(row.underflow[this.type_.id], 'tensors[].underflow') },
-      { id: 'overflow', title: 'Overflows', width: 94, number: true, help: 'share of all elements that would leave the range of the chosen type, as recorded', cell: (row) => this.share(row.overflow[this.type_.id], 'tensors[].overflow') },
-      { id: 'nonfinite', title: 'NaN, ∞', width: 66, number: true, cell: (row) => (row.nonFinite === 0 ? h('span', { class: 'quiet' }, '0') : h('span', { class: 'lost' }, f.integer(row.nonFinite))) },
+      { id: 'name', title: 'Tensor', width: null, cell: (row) => [row.members > 1 ? h('b', {}, name(row.name)) : name(row.name), this.filter_.role === '' && row.members === 1 && h('span', { class: 'quiet' }, ' ', name(row.role.replace(/_/g, ' ')))] },
+      { id: 'dtype', title: 'Dtype', width: 88, cell: (row) => dtypeChip(row.dtype || 'mixed') },
+      { id: 'step', title: 'Step', width: 56, number: true, cell: (row) => row.step ?? '–' },
+      { id: 'rounded', title: 'Became 0', width: 96, number: true, help: 'share of all elements that were not zero and became zero when this tensor was rounded to its dtype: counted, not estimated', cell: (row) => (row.rounding ? this.share(roundedShare(row), 'tensors[].rounding') : h('span', { class: 'quiet', title: 'not counted for this tensor' }, '–')) },
+      { id: 'underflow', title: 'Flushes', width: 88, number: true, help: 'share of all elements that would round to zero in the chosen type, as recorded', cell: (row) => this.share(row.underflow[this.type_.id], 'tensors[].underflow') },
+      { id: 'overflow', title: 'Overflows', width: 98, number: true, help: 'share of all elements that would leave the range of the chosen type, as recorded', cell: (row) => this.share(row.overflow[this.type_.id], 'tensors[].overflow') },
+      { id: 'nonfinite', title: 'NaN, ∞', width: 74, number: true, cell: (row) => (row.nonFinite === 0 ? h('span', { class: 'quiet' }, '0') : h('span', { class: 'lost' }, f.integer(row.nonFinite))) },
     ];
   }
 

@@ -126,7 +126,7 @@ export class TimelineCanvas {
       context.lineTo(x, this.height);
       context.stroke();
       context.fillStyle = c.quiet;
-      context.fillText(f.duration(t), x + 3, 10);
+      if (x < this.width_ - 56) context.fillText(f.duration(t), x + 3, 10);
     }
   }
 
