@@ -13,7 +13,9 @@ namespace ampprof::report {
 namespace {
 
 constexpr std::size_t kWidth = 100;
-constexpr std::size_t kTopOps = 8, kTopCasts = 3, kTopFindings = 5;
+constexpr std::size_t kScreen = 40;  // lines
+constexpr std::size_t kTopOps = 6, kTopCasts = 2;
+constexpr std::size_t kFilesLines = 3;  // a blank one and the paths
 
 class Text {
  public:
@@ -21,7 +23,7 @@ class Text {
   /// "Label     sentence that may
   ///            run over lines"
   void answer(std::string_view label, std::string_view sentence) { wrap(fmt::format("{:<11} ", label), 12, sentence); }
-  void wrap(std::string first, std::size_t indent, std::string_view sentence, std::size_t most_lines = 3) {
+  void wrap(std::string first, std::size_t indent, std::string_view sentence, std::size_t most_lines = 2) {
     std::string line = std::move(first);
     std::size_t lines = 1;
     bool fresh = true;
@@ -46,6 +48,9 @@ class Text {
     out_ += cut_to(line, kWidth) + "\n";
   }
   void blank() { out_ += "\n"; }
+  [[nodiscard]] std::size_t lines() const {
+    return static_cast<std::size_t>(std::count(out_.begin(), out_.end(), '\n'));
+  }
   std::string take() { return std::move(out_); }
 
  private:
@@ -193,13 +198,16 @@ void write_findings(Text& text, const Report& report) {
   const auto& findings = report.findings;
   text.blank();
   text.line(findings.empty() ? "No findings." : fmt::format("Findings ({}), worst first", findings.size()));
-  for (std::size_t i = 0; i < findings.size() && i < kTopFindings; ++i) {
-    const analysis::Finding& finding = findings[i];
+  // As many as the screen holds: a title and up to two lines of advice each, and a line that says what is left.
+  std::size_t shown = 0;
+  for (const analysis::Finding& finding : findings) {
+    const std::size_t left = kScreen - std::min(kScreen, text.lines() + kFilesLines + 1);
+    if (left < 2) break;
     text.line(fmt::format("  {:<8} {}", analysis::name(finding.severity), to_printable(finding.title)));
-    text.wrap("           ", 11, to_printable(finding.advice), 2);
+    text.wrap("           ", 11, to_printable(finding.advice), left >= 3 ? 2 : 1);
+    ++shown;
   }
-  if (findings.size() > kTopFindings)
-    text.line(fmt::format("  ... and {} more in report.json", findings.size() - kTopFindings));
+  if (findings.size() > shown) text.line(fmt::format("  ... and {} more in report.json", findings.size() - shown));
 }
 
 }  // namespace
