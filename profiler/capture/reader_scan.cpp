@@ -23,6 +23,7 @@ struct Reader::Scan {
   std::vector<std::uint64_t> records_announced, records_read;                               // by process
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> losses;  // process, kind, reason
   std::set<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>> torn;                   // uid, lane, sequence
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> given_names;               // process, tid
   std::vector<std::byte> window;
 };
 
@@ -195,8 +196,11 @@ void Reader::collect(Scan& scan, const RecordView& record) {
     }
     case RecordKind::ThreadRecord: {
       const auto r = read_record<ThreadRecord>(record);
-      for (ThreadInfo& thread : process.threads)
-        if (thread.tid == r.tid && r.tid != 0) thread.name = record_text(record);
+      // A name the program gave through NVTX is in lane 0, and counts more than the kernel's, in the thread's own lane.
+      if (record.thread == 0)
+        scan.given_names[{record.process, r.tid}] = record_text(record);
+      else
+        process.threads[record.thread].name = record_text(record);
       break;
     }
     case RecordKind::StringRecord:
@@ -264,6 +268,9 @@ void Reader::finish(Scan& scan) {
         lanes == nullptr ? std::unordered_map<std::uint32_t, Scan::Lane>::const_iterator{} : lanes->find(lane);
     if (lanes == nullptr || found == lanes->end() || sequence >= found->second.next_sequence) ++losses_.missing_blocks;
   }
+  for (const auto& [key, given] : scan.given_names)
+    for (ThreadInfo& thread : processes_[key.first].threads)
+      if (thread.tid == key.second && thread.tid != 0) thread.name = given;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> by_kind;
   for (const auto& [key, count] : scan.losses) by_kind[{std::get<1>(key), std::get<2>(key)}] += count;
   for (const auto& [key, count] : by_kind)

@@ -157,6 +157,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a command, record it and write a report");
   command->footer("Then the command: ampprof run [OPTIONS] [--] COMMAND [ARG...]");
+  command->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   command->add_option("-o,--output", options->out_dir, "Directory to write to; a number is added if it exists")
       ->capture_default_str();
   command->add_option("--steps", options->steps, "A:B: record the training steps A to B-1 only");
