@@ -27,7 +27,7 @@ constexpr char kCudaVariable[] = "CUDA_INJECTION64_PATH";
 
 struct RunOptions {
   std::string out_dir = "ampprof-out";
-  std::string steps, stats, gpu_metrics = "auto", format = "text,json,html,trace";
+  std::string steps, stats = "every=100", gpu_metrics = "auto", format = "text,json,html,trace";
 };
 
 bool read_number(std::string_view text, std::uint32_t& number) {
@@ -161,7 +161,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", options->out_dir, "Directory to write to; a number is added if it exists")
       ->capture_default_str();
   command->add_option("--steps", options->steps, "A:B: record the training steps A to B-1 only");
-  command->add_option("--stats", options->stats, "Tensor statistics: every=N steps, or off");
+  command->add_option("--stats", options->stats, "Tensor statistics: every=N steps, or off")->capture_default_str();
   command->add_option("--gpu-metrics", options->gpu_metrics, "auto, on or off")->capture_default_str();
   command->add_option("--format", options->format, "Reports to write")->capture_default_str();
   command->callback([options, &exit_code] { exit_code = run(*options, target_command); });
