@@ -105,10 +105,11 @@ class Module {
 class Sequential : public Module {
  public:
   Sequential() = default;
-  template <typename... M>
-    requires(sizeof...(M) > 0 && (!std::same_as<std::remove_cvref_t<M>, Sequential> || sizeof...(M) > 1))
-  explicit Sequential(M&&... modules) {
-    (append(std::forward<M>(modules)), ...);
+  template <typename First, typename... Rest>
+    requires(sizeof...(Rest) > 0 || !std::same_as<std::remove_cvref_t<First>, Sequential>)
+  explicit Sequential(First&& first, Rest&&... rest) {
+    append(std::forward<First>(first));
+    (append(std::forward<Rest>(rest)), ...);
   }
   /// A module by value, or a shared pointer to one.
   template <typename M>

@@ -1,0 +1,137 @@
+// Lesson: a whole training run in mixed precision. Only three places differ from float32 training: the autocast region
+// around forward and loss, the scaler around backward, and the scaler in the optimizer's step.
+//
+// Under `ampprof run` the report of this program shows what each of the three did.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+#include "examples/fashion_models.h"
+
+namespace {
+
+struct Options {
+  std::string model = "cnn", precision = "fp16", data = "/usr/share/datasets/fashion-mnist", device = "cpu";
+  std::string policy = "cuda", init = "curves", losses;
+  std::int64_t steps = 300, batch = 128, growth_interval = 50, print_every = 25;
+  double lr = 0.1, momentum = 0.9;
+  std::uint64_t seed = 0;
+};
+
+// The line that shows how far training is: rewritten in place on a terminal, else printed every few steps.
+class Progress {
+ public:
+  explicit Progress(const Options& options)
+      : options_(options), terminal_(isatty(STDERR_FILENO) != 0), begin_(Clock::now()) {}
+
+  void show(std::int64_t step, double loss, double scale, bool skipped) {
+    const std::int64_t done = step + 1;
+    const bool last = done == options_.steps;
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    if (terminal_ ? !last && seconds - shown_ < 0.1 : !last && done % options_.print_every != 0) return;
+    shown_ = seconds;
+    const double rate = static_cast<double>(done) / seconds;
+    std::string line = fmt::format("step {}/{}  loss {:.4f}  {:.1f} steps/s  {:.0f} s left", done, options_.steps, loss, rate,
+                                   static_cast<double>(options_.steps - done) / rate);
+    if (options_.precision == "fp16") line += fmt::format("  loss scale {:g}{}", scale, skipped ? " (skipped)" : "");
+    if (terminal_) fmt::print(stderr, "\r{:<96}{}", line, last ? "\n" : "");
+    else fmt::print(stderr, "{}\n", line);
+    std::fflush(stderr);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Options& options_;
+  bool terminal_;
+  Clock::time_point begin_;
+  double shown_ = 0;
+};
+
+std::optional<amp::DType> low_precision(const std::string& precision) {
+  if (precision == "fp16") return amp::kFloat16;
+  if (precision == "bf16") return amp::kBFloat16;
+  return {};
+}
+
+void train(const Options& options) {
+  const amp::Device device = amp::device(options.device);
+  amp::require_available(device.type, "train_fashion_mnist");
+  const amp::io::ImageDataset training(options.data, "train"), test(options.data, "t10k");
+  amp::manual_seed(options.seed);
+  amp::nn::Sequential model = fashion::make_model(options.model);
+  if (options.init == "curves") fashion::fill_reproducibly(model);
+  amp::SGD optimizer(model.parameters(), {.lr = options.lr, .momentum = options.momentum});
+  // float32 has range enough, and bfloat16 has float32's: only float16 needs the loss scaled.
+  amp::GradScaler scaler(options.device, {.growth_interval = options.growth_interval, .enabled = options.precision == "fp16"});
+  const std::optional<amp::DType> low = low_precision(options.precision);
+  const amp::Policy policy = options.policy == "cuda" ? amp::Policy::cuda : amp::Policy::cpu;
+  std::FILE* losses = nullptr;
+  if (!options.losses.empty() && (losses = std::fopen(options.losses.c_str(), "w")) == nullptr)
+    amp::fail(amp::ErrorCode::io, "train_fashion_mnist", options.losses + " cannot be written");
+
+  Progress progress(options);
+  for (std::int64_t step = 0; step < options.steps; ++step) {
+    const amp::Tensor images = training.images(step * options.batch, options.batch);
+    const amp::Tensor labels = training.labels(step * options.batch, options.batch);
+    optimizer.zero_grad();
+    amp::Tensor loss;
+    {
+      const amp::autocast region(device, {.dtype = low, .enabled = low.has_value(), .policy = policy});
+      loss = amp::cross_entropy(model(images), labels);
+    }
+    scaler.scale(loss).backward();
+    const bool skipped = scaler.step(optimizer).skipped;
+    scaler.update();
+    const double value = loss.item();
+    if (losses != nullptr) fmt::print(losses, "{:.9g}\n", value);
+    progress.show(step, value, scaler.get_scale(), skipped);
+  }
+  if (losses != nullptr) std::fclose(losses);
+  if (options.precision == "fp16") fmt::print("loss scale: {:g}\n", scaler.get_scale());
+  fmt::print("test accuracy: {:.4f}\n", fashion::accuracy(model, test, test.size()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Trains a small model on Fashion-MNIST in mixed precision.");
+  app.add_option("--model", options.model, "mlp or cnn")->check(CLI::IsMember({"mlp", "cnn"}))->capture_default_str();
+  app.add_option("--precision", options.precision, "fp32, fp16 or bf16")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+      ->capture_default_str();
+  app.add_option("--data", options.data, "folder with the four IDX files, plain or .gz")->capture_default_str();
+  app.add_option("--steps", options.steps, "training steps")->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option("--batch", options.batch, "images in a step")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--device", options.device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  app.add_option("--lr", options.lr, "learning rate")->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option("--momentum", options.momentum, "of SGD")->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option("--policy", options.policy, "whose autocast lists: cuda (on a CPU a preview of a GPU run) or cpu")
+      ->check(CLI::IsMember({"cuda", "cpu"}))
+      ->capture_default_str();
+  app.add_option("--init", options.init, "curves: the same in every framework; random: PyTorch's distribution")
+      ->check(CLI::IsMember({"curves", "random"}))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "of --init random")->capture_default_str();
+  app.add_option("--growth-interval", options.growth_interval, "clean steps before the loss scale doubles (fp16)")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--print-every", options.print_every, "steps between progress lines that do not go to a terminal")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--losses", options.losses, "file for the loss of every step");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    train(options);
+    return 0;
+  } catch (const amp::Error& e) {
+    fmt::print(stderr, "train_fashion_mnist: {}\n", e.what());
+    if (e.code() == amp::ErrorCode::io)
+      fmt::print(stderr, "Fashion-MNIST is Debian's package dataset-fashion-mnist; or name a folder by --data DIR.\n");
+    return 1;
+  }
+}
