@@ -33,7 +33,8 @@ const page = readFileSync(join(here, 'src/page.html'), 'utf8').replace(/\{\{(\w+
 
 // The report writer replaces this one line; it must be there exactly once.
 const slot = '<script id="report-data" type="application/json">/*REPORT_JSON*/null</script>';
-if (page.split(slot).length !== 2) throw new Error('page.html: the report slot must be there exactly once');
+const place = '/*REPORT_JSON*/null';
+if (page.split(slot).length !== 2 || page.split(place).length !== 2) throw new Error('page.html: the report slot must be there exactly once');
 
 mkdirSync(dirname(out), { recursive: true });
 writeFileSync(out, page);

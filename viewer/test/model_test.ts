@@ -211,7 +211,14 @@ test('casts stand under the op and phase that caused them', () => {
 test('gradients of one step and scale are also shown as one row', () => {
   const rows = tensorRows(readReport(makeReport()));
   const pools = rows.filter((row) => row.members > 1);
-  assert.equal(pools.length, 8, 'four sampled steps, scaled and unscaled');
+  assert.equal(pools.length, 9, 'four sampled steps, scaled and unscaled, and all unscaled of all steps');
+  const all = present(pools.find((row) => row.step === null));
+  assert.equal(all.members, 4 * kLayers.length);
+  const everything = [0, 100, 200, 299].flatMap((step) => kLayers.flatMap((_, layer) => gradientValues(layer, step)));
+  assert.equal(all.distribution().nonZero, everything.filter((v) => v !== 0).length);
+  const one = makeReport();
+  one.tensors = one.tensors.filter((t: any) => t.step === 100);
+  assert.equal(tensorRows(readReport(one)).filter((row) => row.members > 1).length, 2, 'one sampled step is not pooled twice');
   const pool = present(pools.find((row) => row.role === 'unscaled_gradient' && row.step === 100));
   const values = kLayers.flatMap((_, layer) => gradientValues(layer, 100));
   for (const id of kFormatIds) assert.equal(pool.underflow[id], lossesAt(values, 0, id).flushed / values.length, id);

@@ -235,6 +235,10 @@ test('tensors filter, and sort by what they lose', async () => {
   await page.fill('#tensor-text', 'conv');
   const names = () => page.locator('table[aria-label=Tensors] tbody tr[aria-rowindex] td:first-child').allInnerTexts();
   assert.deepEqual((await names()).sort(), kLayers.filter((name) => name.startsWith('conv')).sort());
+  await page.locator('table[aria-label=Tensors] tbody tr[aria-rowindex]').first().click();
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await page.locator('table[aria-label=Tensors] tr.selected td').first().innerText(), (await names())[1], 'arrow keys choose the next row');
+  assert.equal(await page.locator('#tensor-detail h2').innerText(), (await names())[1]);
   await page.fill('#tensor-text', '');
   await page.selectOption('#tensor-role', 'unscaled_gradient');
   await page.selectOption('#tensor-type', 'float8_e5m2');

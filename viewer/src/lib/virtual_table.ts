@@ -118,6 +118,11 @@ export class VirtualTable<R> {
             event.preventDefault();
             select(row);
           }
+          const to = index + (event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0);
+          if (to !== index && to >= 0 && to < this.rows_.length) {
+            event.preventDefault();
+            select(this.rows_[to]);
+          }
         },
       });
     }

@@ -67,8 +67,6 @@ export function castsByCause(casts: Cast[]): Map<string, Cast[]> {
 }
 
 export function castsOf(op: Op, byCause: Map<string, Cast[]>): Cast[] {
-  // A row that caused no cast (a formula that found its inputs ready) does not show those of its siblings.
-  if (op.cast_ns === 0) return [];
   return byCause.get(castKey(op.name, op.phase)) ?? [];
 }
 

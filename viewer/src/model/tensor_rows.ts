@@ -64,10 +64,10 @@ function ofGroup(members: TensorStat[]): TensorRow {
   const mins = members.flatMap((t) => (t.min_abs_nonzero === null ? [] : [t.min_abs_nonzero]));
   const maxs = members.flatMap((t) => (t.max_abs === null ? [] : [t.max_abs]));
   return {
-    name: `${kPoolNames[first.role]} (${members.length})`,
+    name: `${kPoolNames[first.role]}${members.every((t) => t.step === first.step) ? '' : ', all steps'} (${members.length})`,
     role: first.role,
     dtype: members.every((t) => t.dtype === first.dtype) ? first.dtype : '',
-    step: first.step,
+    step: members.every((t) => t.step === first.step) ? first.step : null,
     scale: first.scale,
     members: members.length,
     count: members.reduce((n, t) => n + t.count, 0),
@@ -86,18 +86,29 @@ function ofGroup(members: TensorStat[]): TensorRow {
   };
 }
 
-/** Pools of each step first, then the tensors in the report's order. */
+/**
+ * Pools first, then the tensors in the report's order. Unscaled gradients are also pooled over all steps: one loss
+ * scale has to serve them all.
+ */
 export function tensorRows(report: Report): TensorRow[] {
   const groups = new Map<string, TensorStat[]>();
   for (const t of report.tensors) {
     if (!Object.prototype.hasOwnProperty.call(kPoolNames, t.role)) continue;
     // Values under different scales cannot be taken as one.
-    const key = JSON.stringify([t.process, t.step, t.role, t.scale]);
-    const members = groups.get(key);
-    if (members) members.push(t);
-    else groups.set(key, [t]);
+    const keys = [JSON.stringify([t.process, t.step, t.role, t.scale])];
+    if (t.role === 'unscaled_gradient') keys.push(JSON.stringify([t.process, 'all', t.role, t.scale]));
+    for (const key of keys) {
+      const members = groups.get(key);
+      if (members) members.push(t);
+      else groups.set(key, [t]);
+    }
   }
-  const pools = [...groups.values()].filter((members) => members.length > 1).map(ofGroup);
+  const key = (members: TensorStat[]) => members.map((t) => t.step).join();
+  const pools = [...groups.values()].filter((members, i, all) => {
+    // With one sampled step the pool of all steps is the pool of that step.
+    const again = all.slice(0, i).some((other) => other[0] === members[0] && other.length === members.length && key(other) === key(members));
+    return members.length > 1 && !again;
+  }).map(ofGroup);
   return [...pools, ...report.tensors.map(ofTensor)];
 }
 

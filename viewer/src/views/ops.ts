@@ -96,13 +96,13 @@ class OpsTable {
       { id: 'reason', title: 'Why', width: 184, help: 'why it ran in this dtype', cell: of((op) => name(op.reason), (cast) => `${f.plural(cast.cached_count, 'more')} from the cache`) },
       { id: 'rule', title: 'Cast rule', width: 112, cell: of((op) => h('span', { class: 'mono' }, name(op.rule))) },
       { id: 'phase', title: 'Phase', width: 80, cell: of((op) => name(op.phase)) },
-      { id: 'inputs', title: 'Inputs', width: 176, help: 'input dtypes as the caller passed them, before casts', cell: of((op) => dtypeList(op.input_dtypes), (cast) => dtypeChip(cast.from)) },
+      { id: 'inputs', title: 'Inputs', width: 164, help: 'input dtypes as the caller passed them, before casts', cell: of((op) => dtypeList(op.input_dtypes), (cast) => dtypeChip(cast.from)) },
       { id: 'calls', title: 'Calls', width: 68, number: true, cell: of((op) => f.integer(op.calls), (cast) => f.integer(cast.count), (module) => f.integer(module.calls)) },
       { id: 'cpu_ns', title: onGpu ? 'CPU self' : 'Self time', width: 116, number: true, help: 'without nested ops and without casts', cell: of((op) => this.timeCell(op.cpu_ns, op.compute_dtype), (cast) => this.timeCell(cast.cpu_ns, cast.to), (module) => this.timeCell(module.cpu_ns, '')) },
       { id: 'cast_ns', title: 'Casts', width: 76, number: true, help: 'time of the casts it caused', cell: of((op) => figure(r, 'ops[].cast_ns', op.cast_ns, (n) => (n === 0 ? '0' : f.duration(n)))) },
       { id: 'flops', title: 'Flops', width: 96, number: true, help: 'by the formula of the op', cell: of((op) => figure(r, 'ops[].flops', op.flops, f.flops)) },
       { id: 'bytes', title: 'Bytes', width: 80, number: true, help: 'read plus written, by the formula of the op', cell: of((op) => figure(r, 'ops[].bytes', op.bytes, f.bytes), (cast) => figure(r, 'casts[].bytes', cast.bytes, f.bytes)) },
-      { id: 'rate', title: 'Rate', width: 96, number: true, help: 'flops per second of self time', cell: of((op) => { const x = rate(op); return x === null ? h('span', { class: 'quiet' }, '–') : `${f.flops(x)}/s`; }) },
+      { id: 'rate', title: 'Rate', width: 108, number: true, help: 'flops per second of self time', cell: of((op) => { const x = rate(op); return x === null ? h('span', { class: 'quiet' }, '–') : `${f.flops(x)}/s`; }) },
     ];
     if (onGpu) {
       columns.splice(8, 0, { id: 'gpu_ns', title: 'GPU', width: 90, number: true, cell: of((op) => figure(r, 'ops[].gpu_ns', op.gpu_ns, f.duration)) });

@@ -19,6 +19,7 @@ export class TensorDetail {
   private readonly chart_: ReturnType<typeof responsive>;
   private readonly slider_ = h('input', { type: 'range', id: 'loss-scale', min: -kSliderReach, max: kSliderReach, step: 1, value: 0 });
   private readonly output_ = h('output', { for: 'loss-scale', id: 'loss-scale-value' });
+  private readonly legend_ = h('div', { class: 'legend' });
   private readonly table_ = h('div', { id: 'what-if', 'aria-live': 'polite' });
   private readonly advice_ = h('div', { id: 'best-scale' });
 
@@ -36,6 +37,7 @@ export class TensorDetail {
       h('h2', {}, name(row_.name)),
       h('p', { class: 'hint' }, this.facts()),
       this.chart_.element,
+      this.legend_,
       h('div', { class: 'slider' }, h('label', { for: 'loss-scale' }, movesWithLossScale(row_) ? 'Loss scale' : 'Multiply by'), this.slider_, this.output_),
       h('div', { class: 'controls' }, this.buttons()),
       this.table_,
@@ -50,7 +52,7 @@ export class TensorDetail {
 
   private facts(): Child[] {
     const row = this.row_;
-    const out: Child[] = [dtypeChip(row.dtype || 'mixed dtypes'), ` ${row.role.replace(/_/g, ' ')}, step ${row.step ?? '–'}, ${f.plural(row.count, 'element')}`];
+    const out: Child[] = [dtypeChip(row.dtype || 'mixed dtypes'), ` ${row.role.replace(/_/g, ' ')}, ${row.step === null ? 'all sampled steps' : `step ${row.step}`}, ${f.plural(row.count, 'element')}`];
     if (row.scale !== null && movesWithLossScale(row)) out.push(`, carries loss scale ${f.scale(row.scale)}`);
     if (row.minAbs !== null && row.maxAbs !== null) out.push(`; non-zero magnitudes ${f.magnitude(row.minAbs)} to ${f.magnitude(row.maxAbs)}`);
     if (row.rounding) out.push(`. While it was rounded to its dtype ${f.integer(row.rounding.to_zero)} values became 0 and ${f.integer(row.rounding.to_inf)} infinite; no scale brings those back`);
@@ -117,6 +119,8 @@ export class TensorDetail {
       if (rows[i].type === this.chosen_) tr.classList.add('chosen');
     });
     this.table_.replaceChildren(table);
+    const fates: [string, string][] = [['b-normal', 'representable'], ['b-sub', 'subnormal: loses bits'], ['b-flush', 'flushes to zero'], ['b-over', 'overflows']];
+    this.legend_.replaceChildren(h('span', {}, `Bars as ${this.chosen_.id}:`), ...fates.map(([fate, text]) => h('span', {}, h('span', { class: `swatch ${fate}` }), text)));
     this.advice_.replaceChildren(...this.advice());
     this.chart_.redraw();
   }
@@ -140,13 +144,14 @@ export class TensorDetail {
     const bounds = h('p', { class: 'hint' }, 'Counts are exact for a scale that is a power of two, except where a border of the type cuts a bin; then both ends are given. Shares are of all elements.');
     if (!best) return [h('p', {}, 'There is no non-zero finite value, so no scale helps or hurts.'), bounds];
     const word = this.moving ? 'loss scale' : 'factor';
+    const gone = this.row_.rounding?.to_zero ?? 0;
+    const unseen = gone > 0 ? ` But ${f.plural(gone, 'value')} became zero when the tensor was rounded at the recorded scale: the histogram does not hold them, and only a larger scale could have kept them.` : '';
     if (this.fitsUnscaled(type)) {
-      const unseen = this.row_.rounding && this.row_.rounding.to_zero > 0 ? ` But ${f.plural(this.row_.rounding.to_zero, 'value')} had become zero before; they are not in the histogram.` : '';
       return [h('p', {}, h('b', {}, `${type.id} needs no ${word} here`), `: unscaled, nothing flushes to zero and nothing overflows. Nothing is lost from ${this.label(best.from)} to ${this.label(best.best)}.${unseen}`), bounds];
     }
     const lost = f.bound(best.flushedAtBest.low, best.flushedAtBest.high, f.integer);
     const range = best.from < best.best ? `Every ${word} from ${this.label(best.from)} to ${this.label(best.best)} does as well; leave a binade or two for gradients that grow.` : `A smaller one flushes more.`;
     const moved = movesWithLossScale(this.row_) ? '' : ' A loss scale moves gradients only: for this tensor it shows what a scaled conversion, as float8 needs, would do.';
-    return [h('p', {}, h('b', {}, `Best for ${type.id}: ${this.label(best.best)}`), `, the largest without overflow; ${lost} of ${f.plural(this.d_.nonZero, 'non-zero value')} flush to zero there. ${range}${moved}`), bounds];
+    return [h('p', {}, h('b', {}, `Best for ${type.id}: ${this.label(best.best)}`), `, the largest without overflow; ${lost} of ${f.plural(this.d_.nonZero, 'non-zero value')} flush to zero there. ${range}${unseen}${moved}`), bounds];
   }
 }

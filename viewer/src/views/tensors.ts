@@ -57,7 +57,7 @@ class TensorsView {
     return [
       { id: 'name', title: 'Tensor', width: null, cell: (row) => [row.members > 1 ? h('b', {}, name(row.name)) : name(row.name), this.filter_.role === '' && row.members === 1 && h('span', { class: 'quiet' }, ' ', name(row.role.replace(/_/g, ' ')))] },
       { id: 'dtype', title: 'Dtype', width: 88, cell: (row) => dtypeChip(row.dtype || 'mixed') },
-      { id: 'step', title: 'Step', width: 56, number: true, cell: (row) => row.step ?? '–' },
+      { id: 'step', title: 'Step', width: 56, number: true, cell: (row) => row.step ?? (row.members > 1 ? 'all' : '–') },
       { id: 'rounded', title: 'Became 0', width: 96, number: true, help: 'share of all elements that were not zero and became zero when this tensor was rounded to its dtype: counted, not estimated', cell: (row) => (row.rounding ? this.share(roundedShare(row), 'tensors[].rounding') : h('span', { class: 'quiet', title: 'not counted for this tensor' }, '–')) },
       { id: 'underflow', title: 'Flushes', width: 88, number: true, help: 'share of all elements that would round to zero in the chosen type, as recorded', cell: (row) => this.share(row.underflow[this.type_.id], 'tensors[].underflow') },
       { id: 'overflow', title: 'Overflows', width: 98, number: true, help: 'share of all elements that would leave the range of the chosen type, as recorded', cell: (row) => this.share(row.overflow[this.type_.id], 'tensors[].overflow') },
