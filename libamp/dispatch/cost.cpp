@@ -37,6 +37,21 @@ Cost pointwise(const OpCall& call) {
   return {out, input_bytes(call) + out * static_cast<double>(size_of(call.in(0).dtype()))};
 }
 
+Cost gathered(const OpCall& call) {
+  const Tensor &table = call.in(0), &index = call.in(1);
+  double indices = 0, indexed = 1;
+  for (std::size_t i = 1; i < call.inputs.size(); ++i) {
+    if (!call.has(i)) continue;
+    indices = std::max(indices, elements(call.in(i)));
+    const int d = static_cast<int>(call.attributes.integer("dim", static_cast<std::int64_t>(i) - 1));
+    if (-table.dim() <= d && d < table.dim()) indexed *= static_cast<double>(table.size(d));
+  }
+  // gather's index has the input's dims: one element for each. The others take what their indices leave of the table.
+  const bool one_each = call.has(1) && index.dim() == table.dim() && call.attributes.has("dim");
+  const double out = one_each ? indices : indexed > 0 ? indices * elements(table) / indexed : 0;
+  return {0, 2 * out * static_cast<double>(size_of(table.dtype())) + input_bytes(call) - tensor_bytes(table)};
+}
+
 Cost matmul(const OpCall& call) {
   const Tensor &a = call.in(0), &b = call.in(1);
   if (a.dim() == 0 || b.dim() == 0) return {kUnknown, kUnknown};

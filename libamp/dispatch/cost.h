@@ -8,6 +8,7 @@ namespace amp::cost {
 Cost free(const OpCall& call);       // no work: views
 Cost copy(const OpCall& call);       // each element read and written
 Cost pointwise(const OpCall& call);  // one operation per output element; read all inputs, write the output
+Cost gathered(const OpCall& call);   // elements read by index: the largest index tensor times the dims it leaves alone
 Cost matmul(const OpCall& call);     // 2 M N K per batch
 Cost linear(const OpCall& call);     // 2 rows out in, + rows out for the bias
 Cost conv(const OpCall& call);       // 2 per output element and weight of its channel

@@ -3,5 +3,11 @@
 #pragma once
 #include "libamp/ops/conv.h"
 #include "libamp/ops/create.h"
+#include "libamp/ops/index.h"
+#include "libamp/ops/join.h"
 #include "libamp/ops/math.h"
+#include "libamp/ops/pointwise.h"
+#include "libamp/ops/pool.h"
+#include "libamp/ops/reduce.h"
+#include "libamp/ops/softmax.h"
 #include "libamp/ops/view.h"

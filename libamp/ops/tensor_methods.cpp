@@ -35,6 +35,11 @@ Tensor Tensor::sum(const Shape& dims, bool keepdim, std::optional<DType> dtype) 
   return amp::sum(*this, dims, keepdim, dtype);
 }
 
+Tensor Tensor::mean() const { return amp::mean(*this); }
+Tensor Tensor::mean(const Shape& dims, bool keepdim) const { return amp::mean(*this, dims, keepdim); }
+Tensor Tensor::argmax(std::int64_t dim, bool keepdim) const { return amp::argmax(*this, dim, keepdim); }
+Tensor Tensor::eq(const Tensor& other) const { return amp::eq(*this, other); }
+
 const Tensor& Tensor::copy_(const Tensor& source) const {
   run_op({OpId::copy_, {*this, source}, {}, *this});
   return *this;

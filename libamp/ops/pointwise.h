@@ -1,0 +1,112 @@
+// Pointwise functions and comparisons. One operand: output in the input's dtype, integers are computed and returned in
+// float32 unless said otherwise. Two operands: broadcasting and type promotion as add. Under CUDA's rules the functions
+// of the second block run in float32.
+#pragma once
+#include <optional>
+
+#include "libamp/ops/create.h"
+
+namespace amp {
+
+// -- on no list
+Tensor abs(const Tensor& input);   ///< keeps integers
+Tensor sign(const Tensor& input);  ///< keeps integers; the gradient is zero, as of floor, ceil, round and trunc
+Tensor floor(const Tensor& input);
+Tensor ceil(const Tensor& input);
+Tensor round(const Tensor& input);  ///< halves to even
+Tensor trunc(const Tensor& input);
+Tensor sqrt(const Tensor& input);
+Tensor square(const Tensor& input);
+Tensor sin(const Tensor& input);
+Tensor cos(const Tensor& input);
+Tensor atan(const Tensor& input);
+Tensor erf(const Tensor& input);
+Tensor tanh(const Tensor& input);
+Tensor sigmoid(const Tensor& input);
+Tensor log_sigmoid(const Tensor& input);
+Tensor relu(const Tensor& input);
+const Tensor& relu_(const Tensor& input);
+/// approximate: "none" (erf) or "tanh"
+Tensor gelu(const Tensor& input, std::string_view approximate = "none");
+Tensor silu(const Tensor& input);
+Tensor leaky_relu(const Tensor& input, double negative_slope = 0.01);
+Tensor elu(const Tensor& input, double alpha = 1);
+/// Limits to [min, max]; one of them may be left out. NaN stays NaN.
+Tensor clamp(const Tensor& input, std::optional<double> min, std::optional<double> max = {});
+const Tensor& clamp_(const Tensor& input, std::optional<double> min, std::optional<double> max = {});
+
+// -- float32 under CUDA's rules
+Tensor acos(const Tensor& input);
+Tensor asin(const Tensor& input);
+Tensor cosh(const Tensor& input);
+Tensor sinh(const Tensor& input);
+Tensor tan(const Tensor& input);
+Tensor erfinv(const Tensor& input);
+Tensor exp(const Tensor& input);
+Tensor expm1(const Tensor& input);
+Tensor log(const Tensor& input);
+Tensor log10(const Tensor& input);
+Tensor log2(const Tensor& input);
+Tensor log1p(const Tensor& input);
+Tensor reciprocal(const Tensor& input);
+Tensor rsqrt(const Tensor& input);
+/// log(1 + exp(beta x)) / beta; x itself where beta x > threshold
+Tensor softplus(const Tensor& input, double beta = 1, double threshold = 20);
+Tensor pow(const Tensor& input, double exponent);
+Tensor pow(const Tensor& input, const Tensor& exponent);
+Tensor pow(double input, const Tensor& exponent);
+
+// -- gradients of the common activations, in one pass each. `output`, `input`: of the forward call.
+Tensor relu_backward(const Tensor& grad, const Tensor& output);
+Tensor sigmoid_backward(const Tensor& grad, const Tensor& output);
+Tensor tanh_backward(const Tensor& grad, const Tensor& output);
+Tensor gelu_backward(const Tensor& grad, const Tensor& input, std::string_view approximate = "none");
+Tensor silu_backward(const Tensor& grad, const Tensor& input);
+
+// -- two and three operands
+Tensor maximum(const Tensor& input, const Tensor& other);  ///< NaN if either is
+Tensor minimum(const Tensor& input, const Tensor& other);
+Tensor atan2(const Tensor& input, const Tensor& other);
+Tensor xlogy(const Tensor& input, const Tensor& other);  ///< input * log(other); 0 where input is 0
+/// input where positive, else weight * input. weight: one element, or one for each channel (dim 1).
+Tensor prelu(const Tensor& input, const Tensor& weight);
+/// input + value * tensor1 * tensor2
+Tensor addcmul(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value = 1);
+/// input + value * tensor1 / tensor2
+Tensor addcdiv(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value = 1);
+const Tensor& addcmul_(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value = 1);
+const Tensor& addcdiv_(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value = 1);
+/// input where the bool `condition` holds, else other
+Tensor where(const Tensor& condition, const Tensor& input, const Tensor& other);
+Tensor where(const Tensor& condition, const Tensor& input, double other);
+Tensor where(const Tensor& condition, double input, const Tensor& other);
+/// `value` where the bool `mask` holds. An error if a finite value overflows input's dtype.
+Tensor masked_fill(const Tensor& input, const Tensor& mask, double value);
+const Tensor& masked_fill_(const Tensor& input, const Tensor& mask, double value);
+
+// -- comparisons; bool results
+Tensor eq(const Tensor& input, const Tensor& other);
+Tensor ne(const Tensor& input, const Tensor& other);
+Tensor lt(const Tensor& input, const Tensor& other);
+Tensor le(const Tensor& input, const Tensor& other);
+Tensor gt(const Tensor& input, const Tensor& other);
+Tensor ge(const Tensor& input, const Tensor& other);
+inline Tensor eq(const Tensor& input, double other) { return eq(input, wrapped_number(other)); }
+inline Tensor ne(const Tensor& input, double other) { return ne(input, wrapped_number(other)); }
+inline Tensor lt(const Tensor& input, double other) { return lt(input, wrapped_number(other)); }
+inline Tensor le(const Tensor& input, double other) { return le(input, wrapped_number(other)); }
+inline Tensor gt(const Tensor& input, double other) { return gt(input, wrapped_number(other)); }
+inline Tensor ge(const Tensor& input, double other) { return ge(input, wrapped_number(other)); }
+Tensor logical_and(const Tensor& input, const Tensor& other);
+Tensor logical_or(const Tensor& input, const Tensor& other);
+Tensor logical_xor(const Tensor& input, const Tensor& other);
+Tensor logical_not(const Tensor& input);
+Tensor isnan(const Tensor& input);
+Tensor isinf(const Tensor& input);
+Tensor isfinite(const Tensor& input);
+
+// -- random
+/// Zeroes elements with probability p and scales the others by 1 / (1 - p); the input itself unless training.
+Tensor dropout(const Tensor& input, double p = 0.5, bool training = true);
+
+}  // namespace amp
