@@ -1,0 +1,100 @@
+// Pooling: arguments in, op calls out.
+#include "libamp/ops/pool.h"
+
+#include "libamp/dispatch/run_op.h"
+#include "libamp/ops/math.h"
+#include "libamp/ops/view.h"
+
+namespace amp {
+namespace {
+
+Attributes window_attributes(OpId op, int spatial, const SizeList& kernel, const SizeList& stride, const SizeList& padding,
+                             bool ceil_mode) {
+  const std::string_view where = op_info(op).name;
+  const Shape sizes = kernel.expand(spatial, where);
+  return {{"kernel_size", sizes},
+          {"stride", stride.empty() ? sizes : stride.expand(spatial, where)},
+          {"padding", padding.expand(spatial, where)},
+          {"ceil_mode", ceil_mode}};
+}
+
+Tensors max_pool(OpId op, int spatial, const Tensor& input, const SizeList& kernel, const SizeList& stride,
+                 const SizeList& padding, const SizeList& dilation, bool ceil_mode) {
+  Attributes attributes = window_attributes(op, spatial, kernel, stride, padding, ceil_mode);
+  attributes.set("dilation", dilation.expand(spatial, op_info(op).name));
+  return run_op({op, {input}, attributes, {}});
+}
+
+Tensor avg_pool(OpId op, int spatial, const Tensor& input, const SizeList& kernel, const SizeList& stride,
+                const SizeList& padding, bool ceil_mode, bool count_include_pad, std::optional<std::int64_t> divisor) {
+  Attributes attributes = window_attributes(op, spatial, kernel, stride, padding, ceil_mode);
+  attributes.set("count_include_pad", count_include_pad);
+  if (divisor) {
+    if (*divisor == 0) fail(ErrorCode::runtime, op_info(op).name, "divisor_override must not be zero");
+    attributes.set("divisor_override", *divisor);
+  }
+  return run_op1({op, {input}, attributes, {}});
+}
+
+Tensor adaptive(OpId op, int spatial, const Tensor& input, const SizeList& output_size) {
+  return run_op1({op, {input}, {{"output_size", output_size.expand(spatial, op_info(op).name)}}, {}});
+}
+
+// A dim of size 1 in front of the one spatial dim: the 1-dim forms are 2-dim ones.
+Shape in_row(const SizeList& list, std::int64_t other, std::string_view where) {
+  return {other, list.expand(1, where)[0]};
+}
+SizeList stride_in_row(const SizeList& stride, std::string_view where) {
+  return stride.empty() ? SizeList() : SizeList(in_row(stride, 1, where));
+}
+
+}  // namespace
+
+Tensor max_pool1d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride, const SizeList& padding,
+                  const SizeList& dilation, bool ceil_mode) {
+  constexpr std::string_view where = "max_pool1d";
+  return squeeze(max_pool2d(unsqueeze(input, -2), in_row(kernel_size, 1, where), stride_in_row(stride, where),
+                            in_row(padding, 0, where), in_row(dilation, 1, where), ceil_mode),
+                 -2);
+}
+Tensor max_pool2d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride, const SizeList& padding,
+                  const SizeList& dilation, bool ceil_mode) {
+  return max_pool(OpId::max_pool2d, 2, input, kernel_size, stride, padding, dilation, ceil_mode)[0];
+}
+Tensor max_pool3d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride, const SizeList& padding,
+                  const SizeList& dilation, bool ceil_mode) {
+  return max_pool(OpId::max_pool3d, 3, input, kernel_size, stride, padding, dilation, ceil_mode)[0];
+}
+std::pair<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, const SizeList& kernel_size, const SizeList& stride,
+                                                  const SizeList& padding, const SizeList& dilation, bool ceil_mode) {
+  const Tensors both = max_pool(OpId::max_pool2d, 2, input, kernel_size, stride, padding, dilation, ceil_mode);
+  return {both[0], to(both[1], DType::int64)};
+}
+
+Tensor avg_pool1d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride, const SizeList& padding,
+                  bool ceil_mode, bool count_include_pad) {
+  constexpr std::string_view where = "avg_pool1d";
+  return squeeze(avg_pool2d(unsqueeze(input, -2), in_row(kernel_size, 1, where), stride_in_row(stride, where),
+                            in_row(padding, 0, where), ceil_mode, count_include_pad),
+                 -2);
+}
+Tensor avg_pool2d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride, const SizeList& padding,
+                  bool ceil_mode, bool count_include_pad, std::optional<std::int64_t> divisor_override) {
+  return avg_pool(OpId::avg_pool2d, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+}
+Tensor avg_pool3d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride, const SizeList& padding,
+                  bool ceil_mode, bool count_include_pad, std::optional<std::int64_t> divisor_override) {
+  return avg_pool(OpId::avg_pool3d, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+}
+
+Tensor adaptive_avg_pool1d(const Tensor& input, const SizeList& output_size) {
+  return squeeze(adaptive_avg_pool2d(unsqueeze(input, -2), in_row(output_size, 1, "adaptive_avg_pool1d")), -2);
+}
+Tensor adaptive_avg_pool2d(const Tensor& input, const SizeList& output_size) {
+  return adaptive(OpId::adaptive_avg_pool2d, 2, input, output_size);
+}
+Tensor adaptive_avg_pool3d(const Tensor& input, const SizeList& output_size) {
+  return adaptive(OpId::adaptive_avg_pool3d, 3, input, output_size);
+}
+
+}  // namespace amp
