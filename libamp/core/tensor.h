@@ -121,6 +121,10 @@ class Tensor {
   [[nodiscard]] Tensor matmul(const Tensor& other) const;
   [[nodiscard]] Tensor sum(std::optional<DType> dtype = {}) const;
   [[nodiscard]] Tensor sum(const Shape& dims, bool keepdim = false, std::optional<DType> dtype = {}) const;
+  [[nodiscard]] Tensor mean() const;
+  [[nodiscard]] Tensor mean(const Shape& dims, bool keepdim = false) const;
+  [[nodiscard]] Tensor argmax(std::int64_t dim, bool keepdim = false) const;
+  [[nodiscard]] Tensor eq(const Tensor& other) const;
   const Tensor& copy_(const Tensor& source) const;
   const Tensor& fill_(double value) const;
   const Tensor& zero_() const { return fill_(0); }
