@@ -135,6 +135,9 @@ test('ops filter by text, dtype, phase and reason; casts open under their op', a
   assert.deepEqual(await opNames(page), ['nll_loss']);
   await page.selectOption('#op-dtype', '');
   await page.fill('#op-text', 'linear');
+  const flops = page.locator('table[aria-label=Ops] [data-unmeasured="ops[].flops"]');
+  assert.equal(await flops.innerText(), 'not measured', 'an op without a formula has no 0 flops');
+  assert.equal(await flops.getAttribute('title'), 'the op has no formula');
   assert.equal(await page.locator('tr.child').count(), 0);
   await page.click('table[aria-label=Ops] .expander');
   const children = await page.locator('tr.child').allInnerTexts();
@@ -291,6 +294,23 @@ test('memory shows the saving by cause, and a negative one as what it is', async
 
 /** The picture on the canvas, to see whether it changed. */
 const picture = (page: Page): Promise<string> => page.locator('.timeline canvas').evaluate((canvas: any) => canvas.toDataURL());
+
+test('every step of the run is a bar, and a long run is bundled to the width there is', async () => {
+  const report = makeReport();
+  report.steps[7].dur_ns = null;
+  const watched = await open(report, 'timeline');
+  const bars = watched.page.locator('svg [data-step]');
+  assert.equal(await bars.count(), 299, 'the step without an end has no bar');
+  assert.match((await bars.nth(0).locator('title').textContent()) ?? '', /step 0: 30\.0 ms, ops 26\.0 ms, casts 500 µs/);
+  assert.equal(await watched.page.locator('svg [data-step] circle').count(), 4, 'sampled steps are marked');
+  await finish(watched);
+  report.steps = Array.from({ length: 5000 }, (_, i) => ({ ...report.steps[0], step: i, dur_ns: i === 4321 ? 9e8 : 3e7 }));
+  const long = await open(report, 'timeline');
+  const count = await long.page.locator('svg [data-step]').count();
+  assert.ok(count > 300 && count < 1500, `${count} bars`);
+  assert.equal(await long.page.locator('svg [data-step] text').count(), 1, 'the slow one stands out as cut off');
+  await finish(long);
+});
 
 test('the timeline draws, zooms and moves by wheel, drag and keyboard, and tells what lies under the pointer', async () => {
   const watched = await open(makeReport(), 'timeline');

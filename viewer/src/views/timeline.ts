@@ -6,6 +6,7 @@ import { onThemeChange } from '../lib/dtype_color.ts';
 import { dtypeChip, empty, notMeasured, section } from '../lib/parts.ts';
 import { indexTimeline, type Series, type TimelineIndex } from '../model/timeline_index.ts';
 import { printValue, TimelineCanvas, type Hit, type Window } from './timeline_canvas.ts';
+import { stepsChart } from './steps_chart.ts';
 import type { Report, Slice } from '../model/report.ts';
 
 function describe(slice: Slice): Child[] {
@@ -179,6 +180,12 @@ class TimelineView {
 }
 
 export function buildTimeline(report: Report, panel: HTMLElement): void {
+  buildSlices(report, panel);
+  const steps = stepsChart(report.steps, report.steps_left_out);
+  if (steps) panel.append(section('Time of each step', steps));
+}
+
+function buildSlices(report: Report, panel: HTMLElement): void {
   if (report.timeline.slices.length === 0) {
     panel.append(section('Timeline', empty(notMeasured(report, 'timeline', true))));
     return;
