@@ -1,7 +1,5 @@
 // report.html: the page's template with the report's JSON in its place.
-#include <cstring>
-
-#include "profiler/report/report.h"
+#include "profiler/report/write_reports.h"
 
 namespace ampprof::report {
 namespace {
@@ -26,7 +24,7 @@ void append_escaped(std::string_view json, std::string& out) {
 
 }  // namespace
 
-std::string write_html(std::string_view page, std::string_view json, std::string& out) {
+std::string make_html(std::string_view page, std::string_view json, std::string& out) {
   const std::size_t at = page.find(kPlace);
   if (at == std::string_view::npos || page.find(kPlace, at + 1) != std::string_view::npos)
     return "the page's template does not hold \"/*REPORT_JSON*/null\" exactly once";

@@ -26,7 +26,5 @@ Report make_report(const timeline::Timeline& timeline, std::string path);
 void write_json(const Report& report, std::string& out);
 std::string text_of(const Report& report, const std::vector<std::string>& files);
 std::string write_trace(const timeline::Timeline& timeline, const std::string& path);
-/// `page` is the template viewer.html, `json` what write_json gave.
-std::string write_html(std::string_view page, std::string_view json, std::string& out);
 
 }  // namespace ampprof::report

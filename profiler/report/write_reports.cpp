@@ -37,7 +37,7 @@ void add_html(ReportOutcome& outcome, const ReportRequest& request, const std::s
   }
   std::string page, html;
   std::string error = read_file(page_path, page);
-  if (error.empty() && !(error = write_html(page, json, html)).empty()) error = page_path + ": " + error;
+  if (error.empty() && !(error = make_html(page, json, html)).empty()) error = page_path + ": " + error;
   if (error.empty()) error = write_file(path, html);
   keep_file(outcome, path, error);
 }
@@ -83,6 +83,8 @@ bool parse_formats(std::string_view list, Formats& formats, std::string& error) 
     list.remove_prefix(comma + 1);
   }
 }
+
+bool is_readable(const std::string& input, std::string& error) { return timeline::check_readable(input, error); }
 
 ReportOutcome write_reports(const ReportRequest& request) noexcept {
   ReportOutcome outcome;

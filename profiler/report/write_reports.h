@@ -35,6 +35,12 @@ struct ReportOutcome {
 /// Never throws: what goes wrong is in the outcome.
 ReportOutcome write_reports(const ReportRequest& request) noexcept;
 
+/// Can the input be read as a capture? If not, says why.
+bool is_readable(const std::string& input, std::string& error);
+
+/// Puts the report's JSON into the page's template. Returns "" or what is wrong with the template.
+std::string make_html(std::string_view page, std::string_view json, std::string& out);
+
 /// Creates `wanted`, or if that exists `wanted-1`, `wanted-2`, ...: an existing directory is never written into.
 /// Returns the path, or "" and an error.
 std::string make_output_dir(const std::string& wanted, std::string& error);

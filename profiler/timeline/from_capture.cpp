@@ -221,19 +221,26 @@ class Import {
   std::vector<std::uint64_t> counts_;
 };
 
+std::unique_ptr<Reader> open_capture(const std::string& path, std::string& error) {
+  std::unique_ptr<Reader> reader = Reader::open(path, error);
+  if (reader) return reader;
+  const std::string looks = describe_file(path);
+  if (!looks.empty())
+    error = fmt::format(
+        "{}: this looks like {}; ampprof report reads captures of ampprof run (capture.amptrace, or the "
+        "directory that holds one)",
+        path, looks);
+  return nullptr;
+}
+
 }  // namespace
+
+bool check_readable(const std::string& path, std::string& error) { return open_capture(path, error) != nullptr; }
 
 Timeline read_timeline(const std::string& path) {
   std::string error;
-  const std::unique_ptr<Reader> reader = Reader::open(path, error);
-  if (!reader) {
-    const std::string looks = describe_file(path);
-    if (looks.empty()) throw UnreadableInput(error);
-    throw UnreadableInput(
-        fmt::format("{}: this looks like {}; ampprof report reads captures of ampprof run "
-                    "(capture.amptrace, or the directory that holds one)",
-                    path, looks));
-  }
+  const std::unique_ptr<Reader> reader = open_capture(path, error);
+  if (!reader) throw UnreadableInput(error);
   return Import(*reader).run();
 }
 

@@ -17,6 +17,9 @@ class UnreadableInput : public std::runtime_error {
 /// What a file that is no capture looks like, as "a Chrome trace (JSON)"; empty if nothing is recognised.
 std::string describe_file(const std::string& path);
 
+/// Opens the input and closes it again; false, with the message that read_timeline would throw, if that fails.
+bool check_readable(const std::string& path, std::string& error);
+
 /// Builds the timeline of a capture. Throws UnreadableInput. Damage is no error: it is in Timeline::losses and notes.
 Timeline read_timeline(const std::string& path);
 

@@ -9,6 +9,7 @@
 
 #include "profiler/report/files.h"
 #include "profiler/report/report.h"
+#include "profiler/report/write_reports.h"
 #include "tests/analysis/tiny_run.h"
 #include "tests/report/sample_run.h"
 #include "tests/report/schema_check.h"
@@ -347,12 +348,12 @@ TEST_CASE("the page holds the report as text that no name can leave", "[report][
   report::write_json(report::make_report(hostile_run(), "x"), text);
   const std::string page =
       "<html><script id=\"report-data\" type=\"application/json\">/*REPORT_JSON*/null</script></html>";
-  REQUIRE(report::write_html(page, text, html).empty());
+  REQUIRE(report::make_html(page, text, html).empty());
   const std::size_t begin = html.find("json\">") + 6, end = html.find("</script>");
   CHECK(html.substr(end) == "</script></html>");  // the first end tag is the page's own
   const std::string embedded = html.substr(begin, end - begin);
   CHECK(embedded.find('<') == std::string::npos);
   CHECK(embedded.find("\xe2\x80\xa8") == std::string::npos);
   CHECK(parse_strict(embedded) == parse_strict(text));
-  CHECK_FALSE(report::write_html("<html></html>", text, html).empty());
+  CHECK_FALSE(report::make_html("<html></html>", text, html).empty());
 }
