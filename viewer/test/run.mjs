@@ -14,7 +14,7 @@ const args = process.argv.slice(2);
 const only = args[0] === '--only' ? args[1] : null;
 const script = args[0] === '--script' ? args[1] : null;
 const names = script ? [script] : only ? [`${only}_test.ts`] : ['model_test.ts', 'page_test.ts'];
-const out = join(root, '.test-build');
+const out = join(root, '.test-build', script ? 'script' : only ?? 'all'); // runs may be side by side
 
 mkdirSync(out, { recursive: true });
 await build({
