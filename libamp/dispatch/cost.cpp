@@ -52,6 +52,17 @@ Cost gathered(const OpCall& call) {
   return {0, 2 * out * static_cast<double>(size_of(table.dtype())) + input_bytes(call) - tensor_bytes(table)};
 }
 
+Cost pairs(const OpCall& call) {
+  const Tensor &a = call.in(0), &b = call.in(1);
+  if (a.dim() < 2 || b.dim() < 2) return {kUnknown, kUnknown};
+  const double width = static_cast<double>(a.sizes().back());
+  const double rows_a = static_cast<double>(a.size(-2)), rows_b = static_cast<double>(b.size(-2));
+  const double batch = std::max(rows_a * width > 0 ? elements(a) / (rows_a * width) : 0,
+                                rows_b * width > 0 ? elements(b) / (rows_b * width) : 0);
+  const double out = batch * rows_a * rows_b;
+  return {3 * out * width, input_bytes(call) + out * static_cast<double>(size_of(a.dtype()))};
+}
+
 Cost matmul(const OpCall& call) {
   const Tensor &a = call.in(0), &b = call.in(1);
   if (a.dim() == 0 || b.dim() == 0) return {kUnknown, kUnknown};
@@ -111,5 +122,23 @@ Cost optimizer(const OpCall& call) {
   state -= elements(call.in(1));
   return {2 * state, 2 * input_bytes(call) - tensor_bytes(call.in(1))};
 }
+
+Cost add_matmul(const OpCall& call) {
+  OpCall product{call.op, {call.in(1), call.in(2)}, {}, {}};
+  Cost cost = matmul(product);
+  cost.flops += elements(call.in(0));
+  cost.bytes += tensor_bytes(call.in(0));
+  return cost;
+}
+
+Cost bilinear(const OpCall& call) {
+  const Tensor &x = call.in(0), &w = call.in(2);
+  if (w.dim() != 3 || x.dim() == 0 || x.sizes().back() == 0) return {kUnknown, kUnknown};
+  const double rows = elements(x) / static_cast<double>(x.sizes().back()), outs = static_cast<double>(w.sizes()[0]);
+  return {2 * rows * (elements(w) + outs * static_cast<double>(w.sizes()[2])),
+          input_bytes(call) + rows * outs * static_cast<double>(size_of(x.dtype()))};
+}
+
+Cost composite(const OpCall&) { return {kUnknown, kUnknown}; }
 
 }  // namespace amp::cost

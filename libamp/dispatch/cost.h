@@ -9,6 +9,7 @@ Cost free(const OpCall& call);       // no work: views
 Cost copy(const OpCall& call);       // each element read and written
 Cost pointwise(const OpCall& call);  // one operation per output element; read all inputs, write the output
 Cost gathered(const OpCall& call);   // elements read by index: the largest index tensor times the dims it leaves alone
+Cost pairs(const OpCall& call);      // three operations per pair of rows and element of a row
 Cost matmul(const OpCall& call);     // 2 M N K per batch
 Cost linear(const OpCall& call);     // 2 rows out in, + rows out for the bias
 Cost conv(const OpCall& call);       // 2 per output element and weight of its channel
@@ -16,5 +17,8 @@ Cost conv_transpose(const OpCall& call);        // 2 per input element and weigh
 Cost conv_backward_weight(const OpCall& call);  // as the forward convolution
 Cost unscale(const OpCall& call);    // each gradient read, multiplied and written
 Cost optimizer(const OpCall& call);  // two operations per element of state; state and parameter read and written
+Cost add_matmul(const OpCall& call);            // the product of inputs 1 and 2, plus the addend
+Cost bilinear(const OpCall& call);              // 2 rows out (in1 in2 + in2)
+Cost composite(const OpCall& call);             // counted in the ops inside
 
 }  // namespace amp::cost
