@@ -126,9 +126,9 @@ std::string escaped(std::string_view bytes) {
 
 void dump(Reader& reader, const DumpOptions& options, const Line& line) {
   reader.rewind();
-  std::uint64_t first_ns = 0;
-  for (const ProcessInfo& process : reader.processes())
-    if (first_ns == 0 || (process.start_ns != 0 && process.start_ns < first_ns)) first_ns = process.start_ns;
+  std::uint64_t first_ns = UINT64_MAX;
+  for (RecordView record; reader.next(record);) first_ns = std::min(first_ns, record.time_ns);
+  reader.rewind();
   for (RecordView record; reader.next(record);) {
     if (options.stable && (record.kind == RecordKind::ProcessRecord || record.kind == RecordKind::ThreadRecord ||
                            record.kind == RecordKind::ProcessEndRecord ||

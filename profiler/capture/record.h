@@ -38,7 +38,7 @@ constexpr RecordKind record_kind(amp::EventId id) { return static_cast<RecordKin
 #define AMPPROF_RECORD_END(Name) \
   }                              \
   ;                              \
-  static_assert(std::is_trivially_copyable_v<Name> && std::is_standard_layout_v<Name>);
+  static_assert(std::has_unique_object_representations_v<Name> && std::is_standard_layout_v<Name>);
 #include "profiler/capture/record.def"
 
 /// The string handle of domain "amp", the same in every process.
