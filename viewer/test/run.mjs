@@ -29,7 +29,9 @@ await build({
   logLevel: 'warning',
 });
 
-const page = process.env.AMP_VIEWER_HTML ?? join(root, 'dist', 'viewer.html');
+// Where npm run build leaves the page, and where CMake does.
+const built = [join(root, 'dist', 'viewer.html'), join(dirname(root), 'viewer.html')];
+const page = process.env.AMP_VIEWER_HTML ?? built.find((file) => existsSync(file)) ?? built[0];
 if (names.some((name) => name !== 'model_test.ts')) {
   if (!existsSync(page)) {
     console.error(`no page at ${page}: run "npm run build" first, or set AMP_VIEWER_HTML`);
