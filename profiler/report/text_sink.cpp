@@ -170,11 +170,11 @@ void write_ops(Text& text, const Report& report) {
   const auto& ops = report.answers.ops;
   if (ops.empty()) return;
   text.blank();
-  text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>6}  {}", "op", "phase", "computed in", "calls", "self time",
+  text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>7}  {}", "op", "phase", "computed in", "calls", "self time",
                         "share", "why"));
   for (std::size_t i = 0; i < ops.size() && i < kTopOps; ++i) {
     const analysis::OpRow& op = ops[i];
-    text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>6}  {}", cut_to(to_printable(op.name), 26),
+    text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>7}  {}", cut_to(to_printable(op.name), 26),
                           amp::name(op.phase), amp::name(op.compute_dtype), op.calls, time_text(op.cpu_ns),
                           percent(op.cpu_ns, report.answers.totals.ops_ns), amp::name(op.reason)));
   }
@@ -187,7 +187,7 @@ void write_casts(Text& text, const Report& report) {
     const analysis::CastRow& cast = casts[i];
     const std::string name =
         "cast for " + (cast.cause_op.empty() ? std::string("(explicit)") : to_printable(cast.cause_op));
-    text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>6}  {} saved by the cache", cut_to(name, 26),
+    text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>7}  {} saved by the cache", cut_to(name, 26),
                           amp::name(cast.phase),
                           fmt::format("{}->{}", amp::short_name(cast.from), amp::short_name(cast.to)), cast.count,
                           time_text(cast.cpu_ns), "", cast.cached_count));

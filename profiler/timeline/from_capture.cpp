@@ -202,9 +202,11 @@ class Import {
 
   void describe_losses() {
     const capture::Losses& losses = reader_.losses();
-    builder_.lose("damaged bytes of the capture", losses.damaged_bytes);
+    // A torn block that was written again is damage without a loss.
+    if (losses.unexplained_regions != 0) builder_.lose("damaged bytes of the capture", losses.damaged_bytes);
     builder_.lose("bytes of a last block that was not completed", losses.truncated_tail_bytes);
     builder_.lose("missing blocks of the capture", losses.missing_blocks);
+    builder_.lose("records that a process wrote and the capture lacks", losses.missing_records);
     builder_.lose("records that do not fit their block", losses.bad_records);
     builder_.lose("strings", losses.unknown_strings);
     for (const auto& lost : losses.recorded) {
