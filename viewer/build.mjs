@@ -24,7 +24,9 @@ const bundle = await build({
   logLevel: 'warning',
 });
 const script = bundle.outputFiles[0].text.trim();
-const style = (await transform(readFileSync(join(here, 'src/style.css'), 'utf8'), { loader: 'css', minify: true, charset: 'ascii' })).code.trim();
+const style = (
+  await transform(readFileSync(join(here, 'src/style.css'), 'utf8'), { loader: 'css', minify: true, charset: 'ascii' })
+).code.trim();
 if (/<\/(script|style)/i.test(script + style)) throw new Error('the bundle would close its own element');
 
 const hash = (text) => createHash('sha256').update(text, 'utf8').digest('base64');
@@ -34,7 +36,8 @@ const page = readFileSync(join(here, 'src/page.html'), 'utf8').replace(/\{\{(\w+
 // The report writer replaces this one line; it must be there exactly once.
 const slot = '<script id="report-data" type="application/json">/*REPORT_JSON*/null</script>';
 const place = '/*REPORT_JSON*/null';
-if (page.split(slot).length !== 2 || page.split(place).length !== 2) throw new Error('page.html: the report slot must be there exactly once');
+if (page.split(slot).length !== 2 || page.split(place).length !== 2)
+  throw new Error('page.html: the report slot must be there exactly once');
 
 mkdirSync(dirname(out), { recursive: true });
 writeFileSync(out, page);

@@ -25,11 +25,19 @@ const kTitles: [string, string][] = [
 
 function header(report: Report, tabs: HTMLElement): HTMLElement {
   const command = report.target.command.join(' ');
-  const facts = [report.target.host, report.target.wall_ns === null ? null : f.duration(report.target.wall_ns)].filter((x): x is string => x !== null && x !== '');
+  const facts = [report.target.host, report.target.wall_ns === null ? null : f.duration(report.target.wall_ns)].filter(
+    (x): x is string => x !== null && x !== '',
+  );
   return h(
     'header',
     {},
-    h('div', { class: 'title' }, h('h1', {}, 'ampprof'), h('span', { class: 'command' }, name(command || 'command unknown')), h('span', { class: 'right' }, name(facts.join(', '), { title: null }))),
+    h(
+      'div',
+      { class: 'title' },
+      h('h1', {}, 'ampprof'),
+      h('span', { class: 'command' }, name(command || 'command unknown')),
+      h('span', { class: 'right' }, name(facts.join(', '), { title: null })),
+    ),
     tabs,
   );
 }
@@ -44,7 +52,10 @@ function showReport(app: HTMLElement, report: Report): void {
     loss_scale: (panel) => buildLossScale(report, panel),
     memory: (panel) => buildMemory(report, panel),
   };
-  const tabs = makeTabs('Views of the report', kTitles.map(([id, title]): Tab => ({ id, title, build: builders[id] })));
+  const tabs = makeTabs(
+    'Views of the report',
+    kTitles.map(([id, title]): Tab => ({ id, title, build: builders[id] })),
+  );
   app.replaceChildren(header(report, tabs.element), tabs.panels);
   tabs.open(location.hash.slice(1));
 }

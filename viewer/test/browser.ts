@@ -4,14 +4,23 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chromium, type Browser, type Page } from 'playwright-core';
 
-const kCandidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable'];
+const kCandidates = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+];
 
 /** The path of a Chromium that starts, or null. AMP_CHROMIUM names one. */
 export function findChromium(): string | null {
   const named = process.env.AMP_CHROMIUM;
   for (const path of named ? [named] : kCandidates) {
     // A wrapper that only asks for another package is no browser: it must tell its version.
-    if (existsSync(path) && /Chrom/.test(String(spawnSync(path, ['--version'], { encoding: 'utf8', timeout: 60000 }).stdout))) return path;
+    if (
+      existsSync(path) &&
+      /Chrom/.test(String(spawnSync(path, ['--version'], { encoding: 'utf8', timeout: 60000 }).stdout))
+    )
+      return path;
   }
   return null;
 }
@@ -23,7 +32,15 @@ export async function launch(): Promise<Browser> {
     executablePath,
     headless: true,
     timeout: 120000,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
   });
 }
 
@@ -33,7 +50,11 @@ export interface Watched {
 }
 
 /** Opens a local file in a fresh page. */
-export async function openPage(browser: Browser, url: string, options: { width?: number; height?: number; dark?: boolean } = {}): Promise<Watched> {
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: { width?: number; height?: number; dark?: boolean } = {},
+): Promise<Watched> {
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1440, height: options.height ?? 1000 },
     colorScheme: options.dark ? 'dark' : 'light',
@@ -43,7 +64,8 @@ export async function openPage(browser: Browser, url: string, options: { width?:
   page.setDefaultTimeout(30000);
   const problems: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') problems.push(`console ${message.type()}: ${message.text()}`);
+    if (message.type() === 'error' || message.type() === 'warning')
+      problems.push(`console ${message.type()}: ${message.text()}`);
   });
   page.on('pageerror', (error) => problems.push(`exception: ${error.message}`));
   page.on('request', (request) => {

@@ -8,4 +8,9 @@ declare module 'node:path';
 declare module 'node:test';
 declare module 'node:url';
 declare module 'node:zlib';
-declare const process: { argv: string[]; env: Record<string, string | undefined>; cwd(): string; exit(code: number): never };
+declare const process: {
+  argv: string[];
+  env: Record<string, string | undefined>;
+  cwd(): string;
+  exit(code: number): never;
+};

@@ -13,8 +13,9 @@ const root = dirname(here);
 const args = process.argv.slice(2);
 const only = args[0] === '--only' ? args[1] : null;
 const script = args[0] === '--script' ? args[1] : null;
-const names = script ? [script] : only ? [`${only}_test.ts`] : ['model_test.ts', 'page_test.ts'];
-const out = join(root, '.test-build', script ? 'script' : only ?? 'all'); // runs may be side by side
+const tests = { model: ['model_test.ts'], page: ['page_test.ts', 'page_odd_test.ts'] };
+const names = script ? [script] : only ? tests[only] : [...tests.model, ...tests.page];
+const out = join(root, '.test-build', script ? 'script' : (only ?? 'all')); // runs may be side by side
 
 mkdirSync(out, { recursive: true });
 await build({
@@ -45,5 +46,8 @@ if (names.some((name) => name !== 'model_test.ts')) {
 }
 const files = names.map((name) => join(out, name.replace(/\.ts$/, '.mjs')));
 const command = script ? [files[0], ...args.slice(2)] : ['--test', '--test-reporter=spec', ...files];
-const result = spawnSync(process.execPath, command, { stdio: 'inherit', env: { ...process.env, AMP_VIEWER_HTML: page } });
+const result = spawnSync(process.execPath, command, {
+  stdio: 'inherit',
+  env: { ...process.env, AMP_VIEWER_HTML: page },
+});
 process.exit(result.status ?? 1);

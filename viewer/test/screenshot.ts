@@ -1,4 +1,5 @@
-// Takes a picture of the page: node run.mjs --script screenshot.ts OUT.png [REPORT.html | REPORT.json | KIND] [TAB] [light|dark] [WIDTHxHEIGHT]
+// Takes a picture of the page:
+// node run.mjs --script screenshot.ts OUT.png [REPORT.html | REPORT.json | KIND] [TAB] [light|dark] [WIDTHxHEIGHT]
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,8 @@ import { launch, openPage } from './browser.ts';
 import { embed, kKinds } from './make_sample.ts';
 
 const [out, source = 'sample', tab = 'overview', theme = 'light', size = '1440x1000'] = process.argv.slice(2);
-if (!out) throw new Error('usage: screenshot OUT.png [REPORT.html | REPORT.json | KIND] [TAB] [light|dark] [WIDTHxHEIGHT]');
+if (!out)
+  throw new Error('usage: screenshot OUT.png [REPORT.html | REPORT.json | KIND] [TAB] [light|dark] [WIDTHxHEIGHT]');
 const folder = mkdtempSync(join(tmpdir(), 'ampprof-page-'));
 
 /** A page with the report in it: a report.html as it is, else the page under test with a report.json or a made one. */

@@ -4,12 +4,20 @@
 import { h, s, type Child } from './dom.ts';
 
 /** A box whose drawing is made anew whenever its width changes. Returns the redraw. */
-export function responsive(label: string, height: number, draw: (width: number) => Child[]): { element: HTMLElement; redraw(): void } {
+export function responsive(
+  label: string,
+  height: number,
+  draw: (width: number) => Child[],
+): { element: HTMLElement; redraw(): void } {
   const element = h('div', { class: 'chart' });
   let width = 0;
   const redraw = (): void => {
     if (width < 40) return;
-    const svg = s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label }, ...draw(width));
+    const svg = s(
+      'svg',
+      { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label },
+      ...draw(width),
+    );
     element.replaceChildren(svg);
   };
   new ResizeObserver(() => {

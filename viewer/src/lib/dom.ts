@@ -60,7 +60,9 @@ export function button(label: Child, attributes: Attributes, act: () => void): H
 
 /** Control characters made visible; everything else as it is. */
 export function visible(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f]/g, (c) => (c === '\u007f' ? '\u2421' : String.fromCharCode(0x2400 + c.charCodeAt(0))));
+  return text.replace(/[\u0000-\u001f\u007f]/g, (c) =>
+    c === '\u007f' ? '\u2421' : String.fromCharCode(0x2400 + c.charCodeAt(0)),
+  );
 }
 
 /** A name from the report, isolated so that right-to-left marks in it cannot reorder the text around it. */
@@ -84,7 +86,11 @@ export function select(
   choices: [string, string][],
   change: (value: string) => void,
 ): HTMLLabelElement {
-  const element = h('select', { id }, choices.map(([value, text]) => option(value, text)));
+  const element = h(
+    'select',
+    { id },
+    choices.map(([value, text]) => option(value, text)),
+  );
   on(element, { change: () => change(element.value) });
   return h('label', { class: 'control' }, h('span', {}, label), element);
 }

@@ -13,7 +13,7 @@ export function dtypeChip(dtype: string | null): HTMLElement {
 export function dtypeList(dtypes: string[]): Child[] {
   // Runs of the same type are counted: a concatenation may have a hundred inputs.
   const out: Child[] = [];
-  for (let i = 0; i < dtypes.length; ) {
+  for (let i = 0; i < dtypes.length;) {
     let n = 1;
     while (i + n < dtypes.length && dtypes[i + n] === dtypes[i]) n += 1;
     out.push(dtypeChip(dtypes[i]), n > 1 && h('span', { class: 'quiet' }, ` ×${n} `));
@@ -54,8 +54,26 @@ export function plainTable(label: string, heads: string[], rows: Child[][], nume
     h(
       'table',
       { class: 'plain', 'aria-label': label },
-      h('thead', {}, h('tr', {}, heads.map((head, i) => h('th', { scope: 'col', class: align(i) }, head)))),
-      h('tbody', {}, rows.map((row) => h('tr', {}, row.map((cell, i) => h('td', { class: align(i) }, cell))))),
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          heads.map((head, i) => h('th', { scope: 'col', class: align(i) }, head)),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        rows.map((row) =>
+          h(
+            'tr',
+            {},
+            row.map((cell, i) => h('td', { class: align(i) }, cell)),
+          ),
+        ),
+      ),
     ),
   );
 }

@@ -18,10 +18,19 @@ export interface Tabs {
 export function makeTabs(label: string, tabs: Tab[]): Tabs {
   const built = new Set<string>();
   const panels = tabs.map((tab) =>
-    h('div', { role: 'tabpanel', id: `panel-${tab.id}`, 'aria-labelledby': `tab-${tab.id}`, class: 'panel', hidden: true }),
+    h('div', {
+      role: 'tabpanel',
+      id: `panel-${tab.id}`,
+      'aria-labelledby': `tab-${tab.id}`,
+      class: 'panel',
+      hidden: true,
+    }),
   );
   const open = (id: string, focus = false): void => {
-    const at = Math.max(0, tabs.findIndex((tab) => tab.id === id));
+    const at = Math.max(
+      0,
+      tabs.findIndex((tab) => tab.id === id),
+    );
     tabs.forEach((_, i) => {
       panels[i].hidden = i !== at;
       buttons[i].setAttribute('aria-selected', String(i === at));

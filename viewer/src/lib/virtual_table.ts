@@ -47,10 +47,20 @@ export class VirtualTable<R> {
     this.sort_ = options_.sort;
     this.above_.firstElementChild?.setAttribute('colspan', String(options_.columns.length));
     this.below_.firstElementChild?.setAttribute('colspan', String(options_.columns.length));
-    this.table_ = h('table', { class: 'virtual', 'aria-label': options_.label }, this.makeColumns(), this.makeHead(), this.body_);
+    this.table_ = h(
+      'table',
+      { class: 'virtual', 'aria-label': options_.label },
+      this.makeColumns(),
+      this.makeHead(),
+      this.body_,
+    );
     const fixed = options_.columns.reduce((w, column) => w + (column.width ?? 150), 0);
     this.table_.style.minWidth = `${fixed}px`;
-    this.scroller_ = h('div', { class: 'table-frame scroller', tabindex: 0, role: 'region', 'aria-label': options_.label }, this.table_);
+    this.scroller_ = h(
+      'div',
+      { class: 'table-frame scroller', tabindex: 0, role: 'region', 'aria-label': options_.label },
+      this.table_,
+    );
     on(this.scroller_, { scroll: () => requestAnimationFrame(() => this.paint()) });
     new ResizeObserver(() => this.paint()).observe(this.scroller_);
     this.element = this.scroller_;
@@ -71,8 +81,14 @@ export class VirtualTable<R> {
       const label: Child =
         column.sortable === false
           ? column.title
-          : button([column.title, h('span', { class: 'arrow', 'aria-hidden': 'true' })], { title: column.help }, () => this.toggle(column));
-      const cell = h('th', { scope: 'col', class: column.number ? 'number' : '', title: column.help, 'data-column': column.id }, label);
+          : button([column.title, h('span', { class: 'arrow', 'aria-hidden': 'true' })], { title: column.help }, () =>
+              this.toggle(column),
+            );
+      const cell = h(
+        'th',
+        { scope: 'col', class: column.number ? 'number' : '', title: column.help, 'data-column': column.id },
+        label,
+      );
       this.heads_.set(column.id, cell);
       return cell;
     });
@@ -106,7 +122,9 @@ export class VirtualTable<R> {
 
   private makeRow(index: number): HTMLTableRowElement {
     const row = this.rows_[index];
-    const cells = this.options_.columns.map((column) => h('td', { class: column.number ? 'number' : '' }, column.cell(row)));
+    const cells = this.options_.columns.map((column) =>
+      h('td', { class: column.number ? 'number' : '' }, column.cell(row)),
+    );
     const element = h('tr', { 'aria-rowindex': index + 2, class: this.options_.rowClass?.(row) ?? '' }, cells);
     const select = this.options_.onSelect;
     if (select) {

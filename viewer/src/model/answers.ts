@@ -27,9 +27,12 @@ function ran(r: Report): Answer {
   else parts.push('Its end was not seen.');
   if (r.capture.steps_total !== null) {
     const sampled = r.capture.steps_sampled.length;
-    parts.push(`${f.plural(r.capture.steps_total, 'training step')}, tensor statistics on ${f.integer(sampled)} of them.`);
+    parts.push(
+      `${f.plural(r.capture.steps_total, 'training step')}, tensor statistics on ${f.integer(sampled)} of them.`,
+    );
   }
-  parts.push(t.gpus.length ? `GPU: ${t.gpus.join(', ')}.` : 'On the CPU.');
+  if (t.gpus.length) parts.push(`GPU: ${t.gpus.join(', ')}.`);
+  else if (r.ops.length > 0 && r.ops.every((op) => op.device === 'cpu')) parts.push('On the CPU.');
   return {
     id: 'ran',
     question: 'What ran, and how did it end?',
@@ -90,7 +93,9 @@ function casts(r: Report): Answer {
   const top = [...byCause].sort((a, b) => b[1] - a[1])[0];
   const parts: string[] = [];
   if (t.casts !== null && t.cast_ns !== null) {
-    parts.push(`${f.plural(t.casts, 'cast')} took ${f.duration(t.cast_ns)}; the cache saved ${f.integer(t.casts_cached ?? 0)} more.`);
+    parts.push(
+      `${f.plural(t.casts, 'cast')} took ${f.duration(t.cast_ns)}; the cache saved ${f.integer(t.casts_cached ?? 0)} more.`,
+    );
   }
   if (top && top[1] > 0) parts.push(`Most were caused by ${top[0] || 'explicit calls'} (${f.duration(top[1])}).`);
   return {
@@ -120,12 +125,29 @@ function costliest(r: Report): Answer {
   let sentence = '';
   if (ranked.length && total > 0) {
     const [name, cost] = ranked[0];
-    sentence = `${f.percent(cost.ns / total)} of op time (${f.duration(cost.ns)}), ${f.percent(cost.ns ? cost.narrow / cost.ns : 0)} of it in low precision.`;
+    sentence = `${f.percent(cost.ns / total)} of op time (${f.duration(cost.ns)}), `;
+    sentence += `${f.percent(cost.ns ? cost.narrow / cost.ns : 0)} of it in low precision.`;
     const rest = ranked.slice(1, 3).map(([other, c]) => `${other} ${f.percent(c.ns / total)}`);
     if (rest.length) sentence += ` Then ${rest.join(', ')}.`;
-    return { id: 'costliest', question: 'Which op costs most?', figure: name, unmeasuredPath: 'ops', sentence, tone: 'plain', tab: 'ops' };
+    return {
+      id: 'costliest',
+      question: 'Which op costs most?',
+      figure: name,
+      unmeasuredPath: 'ops',
+      sentence,
+      tone: 'plain',
+      tab: 'ops',
+    };
   }
-  return { id: 'costliest', question: 'Which op costs most?', figure: null, unmeasuredPath: 'ops', sentence, tone: 'plain', tab: 'ops' };
+  return {
+    id: 'costliest',
+    question: 'Which op costs most?',
+    figure: null,
+    unmeasuredPath: 'ops',
+    sentence,
+    tone: 'plain',
+    tab: 'ops',
+  };
 }
 
 function memory(r: Report): Answer {
@@ -150,7 +172,14 @@ function memory(r: Report): Answer {
   };
 }
 
-const kVerdictTone: Record<string, Tone> = { stable: 'good', calibration: 'good', occasional: 'plain', unstable: 'warn', collapse: 'bad', no_scaler: 'plain' };
+const kVerdictTone: Record<string, Tone> = {
+  stable: 'good',
+  calibration: 'good',
+  occasional: 'plain',
+  unstable: 'warn',
+  collapse: 'bad',
+  no_scaler: 'plain',
+};
 
 function lossScale(r: Report): Answer {
   const l = r.loss_scale;
@@ -184,15 +213,30 @@ const share = (part: number, whole: number): number | null => (whole > 0 ? part 
 function underflow(r: Report): Answer {
   const gradients = storedGradients(r).filter((t) => t.count > 0);
   const did = gradients.filter((t) => t.rounding !== null);
-  const would = gradients.filter((t) => t.rounding === null && !kNarrow.includes(t.dtype) && t.underflow.float16 !== null);
+  const would = gradients.filter(
+    (t) => t.rounding === null && !kNarrow.includes(t.dtype) && t.underflow.float16 !== null,
+  );
   const used = did.length > 0 ? did : would;
-  const lossOf = (t: TensorStat) => (t.rounding ? t.rounding.to_zero : Math.round((t.underflow.float16 ?? 0) * t.count));
-  const total = share(used.reduce((n, t) => n + lossOf(t), 0), used.reduce((n, t) => n + t.count, 0));
-  const worst = used.reduce<TensorStat | null>((best, t) => (best === null || lossOf(t) / t.count > lossOf(best) / best.count ? t : best), null);
+  const lossOf = (t: TensorStat) =>
+    t.rounding ? t.rounding.to_zero : Math.round((t.underflow.float16 ?? 0) * t.count);
+  const total = share(
+    used.reduce((n, t) => n + lossOf(t), 0),
+    used.reduce((n, t) => n + t.count, 0),
+  );
+  const worst = used.reduce<TensorStat | null>(
+    (best, t) => (best === null || lossOf(t) / t.count > lossOf(best) / best.count ? t : best),
+    null,
+  );
   let sentence = '';
   if (total !== null && worst) {
-    sentence = did.length > 0 ? 'of the sampled gradient elements became zero when they were rounded to the type they are stored in' : 'of the sampled gradient elements would flush to zero in float16 at the scale they carry';
-    sentence += lossOf(worst) > 0 ? `; most in ${worst.name} at step ${worst.step ?? '?'} (${f.percent(lossOf(worst) / worst.count)}).` : '.';
+    sentence =
+      did.length > 0
+        ? 'of the sampled gradient elements became zero when they were rounded to the type they are stored in'
+        : 'of the sampled gradient elements would flush to zero in float16 at the scale they carry';
+    sentence +=
+      lossOf(worst) > 0
+        ? `; most in ${worst.name} at step ${worst.step ?? '?'} (${f.percent(lossOf(worst) / worst.count)}).`
+        : '.';
   }
   return {
     id: 'underflow',

@@ -36,12 +36,14 @@ function target(v: unknown): R.Target {
     gpus: texts(o.gpus),
     wall_ns: num(o.wall_ns),
     facts: mapOf(o.facts, text),
-    processes: arr(o.processes).map(obj).map((p) => ({
-      pid: count(p.pid),
-      command: texts(p.command),
-      has_libamp: bool(p.has_libamp),
-      ended: text(p.ended),
-    })),
+    processes: arr(o.processes)
+      .map(obj)
+      .map((p) => ({
+        pid: count(p.pid),
+        command: texts(p.command),
+        has_libamp: bool(p.has_libamp),
+        ended: text(p.ended),
+      })),
   };
 }
 
@@ -100,7 +102,9 @@ function op(v: unknown): R.Op {
     gpu_ns: num(o.gpu_ns),
     flops: num(o.flops),
     bytes: num(o.bytes),
-    modules: arr(o.modules).map(obj).map((m) => ({ path: text(m.path), calls: count(m.calls), cpu_ns: num(m.cpu_ns) })),
+    modules: arr(o.modules)
+      .map(obj)
+      .map((m) => ({ path: text(m.path), calls: count(m.calls), cpu_ns: num(m.cpu_ns) })),
     modules_left_out: count(o.modules_left_out),
     tensor_core: {
       eligible: maybeBool(core.eligible),
@@ -161,11 +165,13 @@ function memory(v: unknown): R.Memory {
     allocations: num(o.allocations),
     frees: num(o.frees),
     end_bytes: num(o.end_bytes),
-    timeline: arr(o.timeline).map(obj).map((p) => ({
-      time_ns: count(p.time_ns),
-      bytes: count(p.bytes),
-      bytes_if_fp32: num(p.bytes_if_fp32),
-    })),
+    timeline: arr(o.timeline)
+      .map(obj)
+      .map((p) => ({
+        time_ns: count(p.time_ns),
+        bytes: count(p.bytes),
+        bytes_if_fp32: num(p.bytes_if_fp32),
+      })),
   };
 }
 
@@ -226,15 +232,17 @@ function lossScale(v: unknown): R.LossScale {
   const o = obj(v);
   return {
     events: arr(o.events).map(scaleEvent),
-    runs: arr(o.runs).map(obj).map((r) => ({
-      first_step: count(r.first_step),
-      last_step: count(r.last_step),
-      skipped: count(r.skipped),
-      first_nonfinite: maybeText(r.first_nonfinite),
-      scale_before: num(r.scale_before),
-      scale_after: num(r.scale_after),
-      process: num(r.process),
-    })),
+    runs: arr(o.runs)
+      .map(obj)
+      .map((r) => ({
+        first_step: count(r.first_step),
+        last_step: count(r.last_step),
+        skipped: count(r.skipped),
+        first_nonfinite: maybeText(r.first_nonfinite),
+        scale_before: num(r.scale_before),
+        scale_after: num(r.scale_after),
+        process: num(r.process),
+      })),
     initial_scale: num(o.initial_scale),
     final_scale: num(o.final_scale),
     min_scale: num(o.min_scale),
@@ -272,18 +280,24 @@ function timeline(v: unknown): R.Timeline {
   return {
     start_ns: count(o.start_ns),
     end_ns: count(o.end_ns),
-    tracks: arr(o.tracks).map(obj).map((t) => ({
-      id: count(t.id),
-      name: text(t.name),
-      pid: num(t.pid),
-      tid: num(t.tid),
-    })),
+    tracks: arr(o.tracks)
+      .map(obj)
+      .map((t) => ({
+        id: count(t.id),
+        name: text(t.name),
+        pid: num(t.pid),
+        tid: num(t.tid),
+      })),
     slices: arr(o.slices).map(slice),
-    counters: arr(o.counters).map(obj).map((c) => ({
-      name: text(c.name),
-      unit: text(c.unit),
-      points: arr(c.points).map(obj).map((p) => ({ time_ns: count(p.time_ns), value: count(p.value) })),
-    })),
+    counters: arr(o.counters)
+      .map(obj)
+      .map((c) => ({
+        name: text(c.name),
+        unit: text(c.unit),
+        points: arr(c.points)
+          .map(obj)
+          .map((p) => ({ time_ns: count(p.time_ns), value: count(p.value) })),
+      })),
     slices_left_out: count(o.slices_left_out),
   };
 }

@@ -19,7 +19,15 @@ export function filterOps(ops: Op[], filter: OpFilter): Op[] {
     if (filter.phase && op.phase !== filter.phase) return false;
     if (filter.reason && op.reason !== filter.reason) return false;
     if (words.length === 0) return true;
-    const text = [op.name, op.rule, op.reason, op.phase, op.compute_dtype, ...op.input_dtypes, ...op.modules.map((m) => m.path)]
+    const text = [
+      op.name,
+      op.rule,
+      op.reason,
+      op.phase,
+      op.compute_dtype,
+      ...op.input_dtypes,
+      ...op.modules.map((m) => m.path),
+    ]
       .join(' ')
       .toLowerCase();
     return words.every((word) => text.includes(word));

@@ -13,12 +13,17 @@ interface Piece {
   width: number;
 }
 
-/** A run may take this much of the axis for each of its steps, so that they can be told apart, but never less than the minimum. */
+/** A run may take this much of the axis for each of its steps, so that they can be told apart, and at least the minimum. */
 const kPixelsPerStep = 4;
 const kMinRunWidth = 64;
 
 /** Maps [first, last] onto [0, width]. `runs` hold first and last step, ascending and not overlapping. */
-export function makeStepAxis(first: number, last: number, width: number, runs: { first: number; last: number }[]): StepAxis {
+export function makeStepAxis(
+  first: number,
+  last: number,
+  width: number,
+  runs: { first: number; last: number }[],
+): StepAxis {
   const total = Math.max(1, last - first);
   const perStep = width / total;
   const narrow = runs
@@ -27,7 +32,14 @@ export function makeStepAxis(first: number, last: number, width: number, runs: {
     .map((run) => ({ ...run, wanted: Math.max(kMinRunWidth, kPixelsPerStep * (run.last - run.first)) }))
     .filter((run) => (run.last - run.first) * perStep < run.wanted);
   // Never more than half of the axis for stretched runs, however many there are.
-  const squeeze = Math.min(1, (width * 0.5) / Math.max(1, narrow.reduce((sum, run) => sum + run.wanted, 0)));
+  const squeeze = Math.min(
+    1,
+    (width * 0.5) /
+      Math.max(
+        1,
+        narrow.reduce((sum, run) => sum + run.wanted, 0),
+      ),
+  );
   const stretched = narrow.filter((run) => (run.last - run.first) * perStep < run.wanted * squeeze);
   const stretchedSteps = stretched.reduce((n, run) => n + run.last - run.first, 0);
   const stretchedWidth = stretched.reduce((sum, run) => sum + run.wanted * squeeze, 0);

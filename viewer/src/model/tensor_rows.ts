@@ -44,7 +44,10 @@ function ofTensor(t: TensorStat): TensorRow {
 
 const kIds: NarrowId[] = ['float16', 'bfloat16', 'float8_e4m3fn', 'float8_e5m2'];
 
-function pooled(members: TensorStat[], of: (t: TensorStat) => TensorStat['underflow']): Record<NarrowId, number | null> {
+function pooled(
+  members: TensorStat[],
+  of: (t: TensorStat) => TensorStat['underflow'],
+): Record<NarrowId, number | null> {
   const count = members.reduce((n, t) => n + t.count, 0);
   const share = (id: NarrowId): number | null => {
     if (count === 0 || members.some((t) => of(t)[id] === null)) return null;
@@ -104,11 +107,15 @@ export function tensorRows(report: Report): TensorRow[] {
     }
   }
   const key = (members: TensorStat[]) => members.map((t) => t.step).join();
-  const pools = [...groups.values()].filter((members, i, all) => {
-    // With one sampled step the pool of all steps is the pool of that step.
-    const again = all.slice(0, i).some((other) => other[0] === members[0] && other.length === members.length && key(other) === key(members));
-    return members.length > 1 && !again;
-  }).map(ofGroup);
+  const pools = [...groups.values()]
+    .filter((members, i, all) => {
+      // With one sampled step the pool of all steps is the pool of that step.
+      const again = all
+        .slice(0, i)
+        .some((other) => other[0] === members[0] && other.length === members.length && key(other) === key(members));
+      return members.length > 1 && !again;
+    })
+    .map(ofGroup);
   return [...pools, ...report.tensors.map(ofTensor)];
 }
 

@@ -94,7 +94,9 @@ function series(report: Report, start: number, end: number): Series[] {
   const memory = report.memory.timeline;
   const already = out.some((s) => /memory|alloc/i.test(s.title));
   if (memory.length > 0 && !already) {
-    const fp32 = memory.filter((p) => p.bytes_if_fp32 !== null).map((p) => ({ time_ns: p.time_ns, value: p.bytes_if_fp32 ?? 0 }));
+    const fp32 = memory
+      .filter((p) => p.bytes_if_fp32 !== null)
+      .map((p) => ({ time_ns: p.time_ns, value: p.bytes_if_fp32 ?? 0 }));
     out.push({
       title: 'allocated',
       unit: 'bytes',
@@ -116,7 +118,11 @@ export function indexTimeline(report: Report): TimelineIndex {
   const processes = new Set(report.timeline.tracks.map((track) => track.pid));
   const tracks = new Map<number, TrackLanes>();
   for (const track of report.timeline.tracks) {
-    tracks.set(track.id, { id: track.id, title: title(track.name, track.pid, track.tid, processes.size > 1), lanes: [] });
+    tracks.set(track.id, {
+      id: track.id,
+      title: title(track.name, track.pid, track.tid, processes.size > 1),
+      lanes: [],
+    });
   }
   const steps: Slice[] = [];
   for (const slice of [...slices].sort((a, b) => a.start_ns - b.start_ns || b.dur_ns - a.dur_ns)) {
@@ -129,7 +135,9 @@ export function indexTimeline(report: Report): TimelineIndex {
     start,
     end,
     steps,
-    tracks: [...tracks.values()].map((t) => ({ ...t, lanes: t.lanes.filter((lane) => lane.slices.length) })).filter((t) => t.lanes.length > 0),
+    tracks: [...tracks.values()]
+      .map((t) => ({ ...t, lanes: t.lanes.filter((lane) => lane.slices.length) }))
+      .filter((t) => t.lanes.length > 0),
     series: series(report, start, end),
   };
 }

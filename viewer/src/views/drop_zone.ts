@@ -15,7 +15,9 @@ export function makeDropZone(error: string | null, show: (report: Report) => voi
       message.replaceChildren(name(`${file.name}: ${text}`, { title: null }));
     }
   };
-  const input = on(h('input', { type: 'file', accept: '.json,application/json', hidden: true, id: 'report-file' }), { change: () => void open(input.files?.[0]) });
+  const input = on(h('input', { type: 'file', accept: '.json,application/json', hidden: true, id: 'report-file' }), {
+    change: () => void open(input.files?.[0]),
+  });
   const zone = h(
     'div',
     { class: 'drop' },

@@ -47,11 +47,31 @@ function typeRows(state: HistogramState, x: (e: number) => number, low: number, 
     return s(
       'g',
       {},
-      s('text', { x: kLeft - 8, y: y + 11, 'text-anchor': 'end', class: type === state.chosen ? 'strong' : '' }, type.id),
-      s('rect', { x: clip(type.minSubnormalExponent), y: y + 2, width: Math.max(0, clip(type.minNormalExponent) - clip(type.minSubnormalExponent)), height: 11, class: `${color} range-sub` }),
-      s('rect', { x: clip(type.minNormalExponent), y: y + 2, width: Math.max(0, clip(top) - clip(type.minNormalExponent)), height: 11, class: `${color} range-normal` }),
+      s(
+        'text',
+        { x: kLeft - 8, y: y + 11, 'text-anchor': 'end', class: type === state.chosen ? 'strong' : '' },
+        type.id,
+      ),
+      s('rect', {
+        x: clip(type.minSubnormalExponent),
+        y: y + 2,
+        width: Math.max(0, clip(type.minNormalExponent) - clip(type.minSubnormalExponent)),
+        height: 11,
+        class: `${color} range-sub`,
+      }),
+      s('rect', {
+        x: clip(type.minNormalExponent),
+        y: y + 2,
+        width: Math.max(0, clip(top) - clip(type.minNormalExponent)),
+        height: 11,
+        class: `${color} range-normal`,
+      }),
       s('text', { x: clip(top) - 4, y: y + 11.5, 'text-anchor': 'end' }, beyond(type.minSubnormalExponent, top)),
-      s('title', {}, `${type.id}: subnormal from 2^${type.minSubnormalExponent}, normal from 2^${type.minNormalExponent}, largest ${f.magnitude(type.max)}`),
+      s(
+        'title',
+        {},
+        `${type.id}: subnormal from 2^${type.minSubnormalExponent}, normal from 2^${type.minNormalExponent}, largest ${f.magnitude(type.max)}`,
+      ),
     );
   });
 }
@@ -68,7 +88,14 @@ function bars(state: HistogramState, x: (e: number) => number, low: number, high
     const share = f.percent(d.count ? n / d.count : 0);
     return s(
       'rect',
-      { x: x(e) + 0.5, y: kTop + kPlot - height, width, height, class: `b-${fateOf(state.chosen, e)}`, 'data-exponent': e },
+      {
+        x: x(e) + 0.5,
+        y: kTop + kPlot - height,
+        width,
+        height,
+        class: `b-${fateOf(state.chosen, e)}`,
+        'data-exponent': e,
+      },
       s('title', {}, `[2^${e}, 2^${e + 1}): ${f.integer(n)} values, ${share}`),
     );
   });
@@ -96,11 +123,17 @@ export function drawHistogram(state: HistogramState, width: number): Child[] {
   const every = [1, 2, 4, 8, 16, 32].find((n) => ((width - kLeft - kRight) / (high - low)) * n > 32) ?? 64;
   const labels: Child[] = [];
   for (let e = Math.ceil(low / every) * every; e <= high; e += every) {
-    labels.push(s('line', { x1: x(e), x2: x(e), y1: kTop, y2: kTop + kPlot, class: 'grid' }), s('text', { x: x(e), y: kTop + kPlot + 15, 'text-anchor': 'middle' }, f.pow2(e)));
+    labels.push(
+      s('line', { x1: x(e), x2: x(e), y1: kTop, y2: kTop + kPlot, class: 'grid' }),
+      s('text', { x: x(e), y: kTop + kPlot + 15, 'text-anchor': 'middle' }, f.pow2(e)),
+    );
   }
   const border = (e: number, text: string, anchor: string) =>
     e > low && e < high
-      ? [s('line', { x1: x(e), x2: x(e), y1: 4, y2: kTop + kPlot, class: 'marker' }), s('text', { x: x(e) + (anchor === 'end' ? -4 : 4), y: kTop + 12, 'text-anchor': anchor, class: 'bad' }, text)]
+      ? [
+          s('line', { x1: x(e), x2: x(e), y1: 4, y2: kTop + kPlot, class: 'marker' }),
+          s('text', { x: x(e) + (anchor === 'end' ? -4 : 4), y: kTop + 12, 'text-anchor': anchor, class: 'bad' }, text),
+        ]
       : null;
   return [
     ...labels,
@@ -111,7 +144,11 @@ export function drawHistogram(state: HistogramState, width: number): Child[] {
     s('line', { x1: kLeft, x2: width - kRight, y1: kTop + kPlot + 0.5, y2: kTop + kPlot + 0.5, class: 'axis' }),
     s('text', { x: kLeft - 8, y: kTop + kPlot - 2, 'text-anchor': 'end' }, state.log ? 'count (log)' : 'count'),
     s('text', { x: kLeft - 8, y: kTop + kPlot + 15, 'text-anchor': 'end' }, 'magnitude |x|'),
-    s('text', { x: (kLeft + width) / 2, y: kTop + kPlot + 33, 'text-anchor': 'middle' }, `${f.integer(state.distribution.zero)} zeros and ${f.integer(state.distribution.nonFinite)} NaN or infinite elements are not in the bars`),
+    s(
+      'text',
+      { x: (kLeft + width) / 2, y: kTop + kPlot + 33, 'text-anchor': 'middle' },
+      `${f.integer(state.distribution.zero)} zeros and ${f.integer(state.distribution.nonFinite)} NaN or infinite elements are not in the bars`,
+    ),
     ...outside(state, low, high),
   ];
 }

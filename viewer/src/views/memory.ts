@@ -24,16 +24,37 @@ function overTime(points: MemoryPoint[], memory: Memory): HTMLElement {
     const x = (ns: number) => kLeft + ((ns - start) / Math.max(1, end - start)) * (width - kLeft - kRight);
     const y = (bytes: number) => kTop + (1 - bytes / most) * kPlot;
     const actual = steps(points.map((p): [number, number] => [x(p.time_ns), y(p.bytes)]));
-    const fp32 = points.filter((p) => p.bytes_if_fp32 !== null).map((p): [number, number] => [x(p.time_ns), y(p.bytes_if_fp32 ?? 0)]);
+    const fp32 = points
+      .filter((p) => p.bytes_if_fp32 !== null)
+      .map((p): [number, number] => [x(p.time_ns), y(p.bytes_if_fp32 ?? 0)]);
     const area = `${polyline(actual)}L${x(end).toFixed(1)} ${y(0)}L${kLeft} ${y(0)}z`;
     const mark = (ns: number | null, label: string, row: number): Child =>
-      ns !== null && ns >= start && ns <= end && [
+      ns !== null &&
+      ns >= start &&
+      ns <= end && [
         s('line', { x1: x(ns), x2: x(ns), y1: kTop, y2: kTop + kPlot, class: 'marker' }),
-        s('text', { x: x(ns) + (x(ns) > width - 130 ? -4 : 4), y: kTop + kPlot - 8 - row * 14, 'text-anchor': x(ns) > width - 130 ? 'end' : 'start' }, label),
+        s(
+          'text',
+          {
+            x: x(ns) + (x(ns) > width - 130 ? -4 : 4),
+            y: kTop + kPlot - 8 - row * 14,
+            'text-anchor': x(ns) > width - 130 ? 'end' : 'start',
+          },
+          label,
+        ),
       ];
     return [
-      ...ticks(0, most, 5, 2).flatMap((t) => [s('line', { x1: kLeft, x2: width - kRight, y1: y(t), y2: y(t), class: 'grid' }), s('text', { x: kLeft - 8, y: y(t) + 4, 'text-anchor': 'end' }, f.bytes(t))]),
-      ...ticks(0, end - start, Math.max(3, width / 140)).map((t) => s('text', { x: x(t + start), y: kTop + kPlot + 18, 'text-anchor': x(t + start) > width - 40 ? 'end' : 'middle' }, f.duration(t))),
+      ...ticks(0, most, 5, 2).flatMap((t) => [
+        s('line', { x1: kLeft, x2: width - kRight, y1: y(t), y2: y(t), class: 'grid' }),
+        s('text', { x: kLeft - 8, y: y(t) + 4, 'text-anchor': 'end' }, f.bytes(t)),
+      ]),
+      ...ticks(0, end - start, Math.max(3, width / 140)).map((t) =>
+        s(
+          'text',
+          { x: x(t + start), y: kTop + kPlot + 18, 'text-anchor': x(t + start) > width - 40 ? 'end' : 'middle' },
+          f.duration(t),
+        ),
+      ),
       s('path', { d: area, class: 'area' }),
       fp32.length > 0 && s('path', { d: polyline(steps(fp32)), class: 'line fp32', 'data-line': 'fp32' }),
       s('path', { d: polyline(actual), class: 'line', 'data-line': 'actual' }),
@@ -48,7 +69,10 @@ const kBarHeight = 30;
 type CauseRow = [string, CauseBytes];
 
 function stackedBars(causes: CauseRow[]): HTMLElement {
-  const rows: [string, (c: CauseBytes) => number][] = [['as it ran', (c) => c.bytes ?? 0], ['in float32', (c) => c.bytes_if_fp32 ?? 0]];
+  const rows: [string, (c: CauseBytes) => number][] = [
+    ['as it ran', (c) => c.bytes ?? 0],
+    ['in float32', (c) => c.bytes_if_fp32 ?? 0],
+  ];
   return responsive('Peak memory by cause', rows.length * (kBarHeight + 10) + 14, (width) => {
     const most = Math.max(1, ...rows.map(([, of]) => causes.reduce((n, [, c]) => n + of(c), 0)));
     const scale = (bytes: number) => (bytes / most) * (width - kLeft - 96);
@@ -57,12 +81,20 @@ function stackedBars(causes: CauseRow[]): HTMLElement {
       let left = kLeft;
       const parts = causes.map(([cause, c], k) => {
         const w = scale(of(c));
-        const rect = s('rect', { x: left, y, width: Math.max(0, w - (w > 2 ? 1 : 0)), height: kBarHeight, class: `k${(k % 7) + 1}` }, s('title', {}, `${cause}: ${f.bytes(of(c))}`));
+        const rect = s(
+          'rect',
+          { x: left, y, width: Math.max(0, w - (w > 2 ? 1 : 0)), height: kBarHeight, class: `k${(k % 7) + 1}` },
+          s('title', {}, `${cause}: ${f.bytes(of(c))}`),
+        );
         left += w;
         return rect;
       });
       const total = causes.reduce((n, [, c]) => n + of(c), 0);
-      return [s('text', { x: kLeft - 8, y: y + 19, 'text-anchor': 'end' }, label), ...parts, s('text', { x: left + 6, y: y + 19, class: 'strong' }, f.bytes(total))];
+      return [
+        s('text', { x: kLeft - 8, y: y + 19, 'text-anchor': 'end' }, label),
+        ...parts,
+        s('text', { x: left + 6, y: y + 19, class: 'strong' }, f.bytes(total)),
+      ];
     });
   }).element;
 }
@@ -73,33 +105,88 @@ function causeTable(report: Report, causes: CauseRow[]): HTMLElement {
     const saved = c.bytes === null || c.bytes_if_fp32 === null ? null : c.bytes_if_fp32 - c.bytes;
     return [
       [h('span', { class: `swatch k${(i % 7) + 1}` }), name(cause.replace(/_/g, ' '))],
-      print(c.bytes, cause), print(c.bytes_if_fp32, cause),
+      print(c.bytes, cause),
+      print(c.bytes_if_fp32, cause),
       saved !== null && saved < 0 ? h('span', { class: 'lost' }, f.bytes(saved)) : print(saved, cause),
       print(c.peak_bytes, cause),
     ] as Child[];
   });
-  return plainTable('Peak memory by cause', ['Cause', 'At the peak', 'At the peak in float32', 'Saved', 'Most it ever had'], rows, [1, 2, 3, 4]);
+  return plainTable(
+    'Peak memory by cause',
+    ['Cause', 'At the peak', 'At the peak in float32', 'Saved', 'Most it ever had'],
+    rows,
+    [1, 2, 3, 4],
+  );
 }
 
 function verdict(report: Report): Child {
   const m = report.memory;
   if (m.saved_bytes === null) return h('p', {}, notMeasured(report, 'memory.saved_bytes', true));
-  const peaks = `The peak was ${m.peak_bytes === null ? 'not measured' : f.bytes(m.peak_bytes)}${m.peak_step === null ? '' : ` in step ${m.peak_step}`}; the same run in float32 would have peaked at ${m.peak_bytes_if_fp32 === null ? 'an unknown size' : f.bytes(m.peak_bytes_if_fp32)}.`;
+  const size = (bytes: number | null) => (bytes === null ? 'an unknown size' : f.bytes(bytes));
+  const when = m.peak_step === null ? '' : ` in step ${m.peak_step}`;
+  const peaks =
+    `The peak was ${size(m.peak_bytes)}${when}; ` +
+    `the same run in float32 would have peaked at ${size(m.peak_bytes_if_fp32)}.`;
   const share = m.peak_bytes_if_fp32 ? ` (${f.percent(Math.abs(m.saved_bytes) / m.peak_bytes_if_fp32)})` : '';
   if (m.saved_bytes < 0) {
-    return h('p', { id: 'memory-verdict' }, h('b', { class: 'lost' }, `Mixed precision cost ${f.bytes(-m.saved_bytes)}${share}`), ` more than float32 would have needed: the saving is negative, ${f.bytes(m.saved_bytes)}. ${peaks} Usual reasons: weights kept in float32 plus their low precision copies, with few activations to save on.`);
+    return h(
+      'p',
+      { id: 'memory-verdict' },
+      h('b', { class: 'lost' }, `Mixed precision cost ${f.bytes(-m.saved_bytes)}${share}`),
+      ` more than float32 would have needed: the saving is negative, ${f.bytes(m.saved_bytes)}. ${peaks} `,
+      'Usual reasons: weights kept in float32 plus their low precision copies, with few activations to save on.',
+    );
   }
-  return h('p', { id: 'memory-verdict' }, h('b', {}, m.saved_bytes === 0 ? 'Mixed precision saved nothing' : `Mixed precision saved ${f.bytes(m.saved_bytes)}${share}`), `. ${peaks}`);
+  return h(
+    'p',
+    { id: 'memory-verdict' },
+    h(
+      'b',
+      {},
+      m.saved_bytes === 0 ? 'Mixed precision saved nothing' : `Mixed precision saved ${f.bytes(m.saved_bytes)}${share}`,
+    ),
+    `. ${peaks}`,
+  );
 }
 
 export function buildMemory(report: Report, panel: HTMLElement): void {
   const m = report.memory;
   const causes = Object.entries(m.by_cause)
     .filter(([, c]) => (c.bytes ?? 0) > 0 || (c.bytes_if_fp32 ?? 0) > 0 || (c.peak_bytes ?? 0) > 0)
-    .sort((a, b) => Math.max(b[1].bytes ?? 0, b[1].bytes_if_fp32 ?? 0) - Math.max(a[1].bytes ?? 0, a[1].bytes_if_fp32 ?? 0));
+    .sort(
+      (a, b) => Math.max(b[1].bytes ?? 0, b[1].bytes_if_fp32 ?? 0) - Math.max(a[1].bytes ?? 0, a[1].bytes_if_fp32 ?? 0),
+    );
   panel.append(section('Memory', verdict(report)));
-  panel.append(section('By cause', ...(causes.length ? [stackedBars(causes), h('p', {}), causeTable(report, causes), h('p', { class: 'hint' }, 'The two peaks need not be at the same moment, so rows of causes are compared peak with peak.')] : [empty(notMeasured(report, 'memory.by_cause', true))])));
   panel.append(
-    section('Over time', ...(m.timeline.length ? [overTime(m.timeline, m), h('p', { class: 'hint' }, 'Filled: allocated bytes. Dashed: what a float32 run would have held, from replaying the same allocations.')] : [empty(notMeasured(report, 'memory.timeline', true))])),
+    section(
+      'By cause',
+      ...(causes.length
+        ? [
+            stackedBars(causes),
+            h('p', {}),
+            causeTable(report, causes),
+            h(
+              'p',
+              { class: 'hint' },
+              'The two peaks need not be at the same moment, so rows of causes are compared peak with peak.',
+            ),
+          ]
+        : [empty(notMeasured(report, 'memory.by_cause', true))]),
+    ),
+  );
+  panel.append(
+    section(
+      'Over time',
+      ...(m.timeline.length
+        ? [
+            overTime(m.timeline, m),
+            h(
+              'p',
+              { class: 'hint' },
+              'Filled: allocated bytes. Dashed: what a float32 run would have held, from replaying the same allocations.',
+            ),
+          ]
+        : [empty(notMeasured(report, 'memory.timeline', true))]),
+    ),
   );
 }

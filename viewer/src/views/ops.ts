@@ -7,7 +7,16 @@ import { dtypeFamily } from '../lib/dtype_color.ts';
 import { distinct } from '../lib/sort.ts';
 import { dtypeChip, dtypeList, empty, figure, notMeasured, section } from '../lib/parts.ts';
 import { VirtualTable, type Column, type SortOrder } from '../lib/virtual_table.ts';
-import { castsByCause, castsOf, filterOps, kNoFilter, rate, sortCasts, sortOps, type OpFilter } from '../model/op_rows.ts';
+import {
+  castsByCause,
+  castsOf,
+  filterOps,
+  kNoFilter,
+  rate,
+  sortCasts,
+  sortOps,
+  type OpFilter,
+} from '../model/op_rows.ts';
 import type { Cast, Kernel, Op, Report } from '../model/report.ts';
 
 type Module = Op['modules'][number];
@@ -56,7 +65,9 @@ class OpsTable {
     this.table.setRows(rows, keepPlace);
     const ns = ops.reduce((sum, op) => sum + (op.cpu_ns ?? 0), 0);
     const known = ops.some((op) => op.cpu_ns !== null);
-    this.summary.textContent = `${f.integer(ops.length)} of ${f.plural(this.report_.ops.length, 'row')}` + (known ? `, ${f.duration(ns)} of self time` : '');
+    this.summary.textContent =
+      `${f.integer(ops.length)} of ${f.plural(this.report_.ops.length, 'row')}` +
+      (known ? `, ${f.duration(ns)} of self time` : '');
   }
 
   private expander(op: Op): Child {
@@ -83,29 +94,133 @@ class OpsTable {
   private columns(): Column<Row>[] {
     const r = this.report_;
     const nothing = () => null;
-    const of = (opCell: (op: Op) => Child, castCell: (cast: Cast) => Child = nothing, moduleCell: (module: Module) => Child = nothing) => (row: Row): Child =>
-      row.cast ? castCell(row.cast) : row.module ? moduleCell(row.module) : opCell(row.op);
+    const of =
+      (
+        opCell: (op: Op) => Child,
+        castCell: (cast: Cast) => Child = nothing,
+        moduleCell: (module: Module) => Child = nothing,
+      ) =>
+      (row: Row): Child =>
+        row.cast ? castCell(row.cast) : row.module ? moduleCell(row.module) : opCell(row.op);
     const under = (...what: Child[]): Child => [h('span', { class: 'expander-space' }), '↳ ', ...what];
     const onGpu = r.ops.some((op) => op.gpu_ns !== null);
     const columns: Column<Row>[] = [
       {
-        id: 'name', title: 'Op', width: null,
-        cell: of((op) => [this.expander(op), name(op.name), op.composite && h('span', { class: 'quiet', title: 'runs other ops inside' }, ' (composite)')], (cast) => under('cast, ', name(cast.kind)), (module) => under('in ', module.path ? name(module.path) : 'no module')),
+        id: 'name',
+        title: 'Op',
+        width: null,
+        cell: of(
+          (op) => [
+            this.expander(op),
+            name(op.name),
+            op.composite && h('span', { class: 'quiet', title: 'runs other ops inside' }, ' (composite)'),
+          ],
+          (cast) => under('cast, ', name(cast.kind)),
+          (module) => under('in ', module.path ? name(module.path) : 'no module'),
+        ),
       },
-      { id: 'dtype', title: 'Ran in', width: 106, help: 'the dtype the body computed in', cell: of((op) => dtypeChip(op.compute_dtype), (cast) => dtypeChip(cast.to)) },
-      { id: 'reason', title: 'Why', width: 184, help: 'why it ran in this dtype', cell: of((op) => name(op.reason), (cast) => `${f.plural(cast.cached_count, 'more')} from the cache`) },
+      {
+        id: 'dtype',
+        title: 'Ran in',
+        width: 106,
+        help: 'the dtype the body computed in',
+        cell: of(
+          (op) => dtypeChip(op.compute_dtype),
+          (cast) => dtypeChip(cast.to),
+        ),
+      },
+      {
+        id: 'reason',
+        title: 'Why',
+        width: 184,
+        help: 'why it ran in this dtype',
+        cell: of(
+          (op) => name(op.reason),
+          (cast) => `${f.plural(cast.cached_count, 'more')} from the cache`,
+        ),
+      },
       { id: 'rule', title: 'Cast rule', width: 112, cell: of((op) => h('span', { class: 'mono' }, name(op.rule))) },
       { id: 'phase', title: 'Phase', width: 80, cell: of((op) => name(op.phase)) },
-      { id: 'inputs', title: 'Inputs', width: 164, help: 'input dtypes as the caller passed them, before casts', cell: of((op) => dtypeList(op.input_dtypes), (cast) => dtypeChip(cast.from)) },
-      { id: 'calls', title: 'Calls', width: 68, number: true, cell: of((op) => f.integer(op.calls), (cast) => f.integer(cast.count), (module) => f.integer(module.calls)) },
-      { id: 'cpu_ns', title: onGpu ? 'CPU self' : 'Self time', width: 116, number: true, help: 'without nested ops and without casts', cell: of((op) => this.timeCell(op.cpu_ns, op.compute_dtype), (cast) => this.timeCell(cast.cpu_ns, cast.to), (module) => this.timeCell(module.cpu_ns, '')) },
-      { id: 'cast_ns', title: 'Casts', width: 76, number: true, help: 'time of the casts it caused', cell: of((op) => figure(r, 'ops[].cast_ns', op.cast_ns, (n) => (n === 0 ? '0' : f.duration(n)))) },
-      { id: 'flops', title: 'Flops', width: 96, number: true, help: 'by the formula of the op', cell: of((op) => figure(r, 'ops[].flops', op.flops, f.flops)) },
-      { id: 'bytes', title: 'Bytes', width: 80, number: true, help: 'read plus written, by the formula of the op', cell: of((op) => figure(r, 'ops[].bytes', op.bytes, f.bytes), (cast) => figure(r, 'casts[].bytes', cast.bytes, f.bytes)) },
-      { id: 'rate', title: 'Rate', width: 108, number: true, help: 'flops per second of self time', cell: of((op) => { const x = rate(op); return x === null ? h('span', { class: 'quiet' }, '–') : `${f.flops(x)}/s`; }) },
+      {
+        id: 'inputs',
+        title: 'Inputs',
+        width: 164,
+        help: 'input dtypes as the caller passed them, before casts',
+        cell: of(
+          (op) => dtypeList(op.input_dtypes),
+          (cast) => dtypeChip(cast.from),
+        ),
+      },
+      {
+        id: 'calls',
+        title: 'Calls',
+        width: 68,
+        number: true,
+        cell: of(
+          (op) => f.integer(op.calls),
+          (cast) => f.integer(cast.count),
+          (module) => f.integer(module.calls),
+        ),
+      },
+      {
+        id: 'cpu_ns',
+        title: onGpu ? 'CPU self' : 'Self time',
+        width: 116,
+        number: true,
+        help: 'without nested ops and without casts',
+        cell: of(
+          (op) => this.timeCell(op.cpu_ns, op.compute_dtype),
+          (cast) => this.timeCell(cast.cpu_ns, cast.to),
+          (module) => this.timeCell(module.cpu_ns, ''),
+        ),
+      },
+      {
+        id: 'cast_ns',
+        title: 'Casts',
+        width: 76,
+        number: true,
+        help: 'time of the casts it caused',
+        cell: of((op) => figure(r, 'ops[].cast_ns', op.cast_ns, (n) => (n === 0 ? '0' : f.duration(n)))),
+      },
+      {
+        id: 'flops',
+        title: 'Flops',
+        width: 96,
+        number: true,
+        help: 'by the formula of the op',
+        cell: of((op) => figure(r, 'ops[].flops', op.flops, f.flops)),
+      },
+      {
+        id: 'bytes',
+        title: 'Bytes',
+        width: 80,
+        number: true,
+        help: 'read plus written, by the formula of the op',
+        cell: of(
+          (op) => figure(r, 'ops[].bytes', op.bytes, f.bytes),
+          (cast) => figure(r, 'casts[].bytes', cast.bytes, f.bytes),
+        ),
+      },
+      {
+        id: 'rate',
+        title: 'Rate',
+        width: 108,
+        number: true,
+        help: 'flops per second of self time',
+        cell: of((op) => {
+          const x = rate(op);
+          return x === null ? h('span', { class: 'quiet' }, '–') : `${f.flops(x)}/s`;
+        }),
+      },
     ];
     if (onGpu) {
-      columns.splice(8, 0, { id: 'gpu_ns', title: 'GPU', width: 90, number: true, cell: of((op) => figure(r, 'ops[].gpu_ns', op.gpu_ns, f.duration)) });
+      columns.splice(8, 0, {
+        id: 'gpu_ns',
+        title: 'GPU',
+        width: 90,
+        number: true,
+        cell: of((op) => figure(r, 'ops[].gpu_ns', op.gpu_ns, f.duration)),
+      });
       columns.push({ id: 'core', title: 'Tensor Core', width: 96, sortable: false, cell: of((op) => coreCell(r, op)) });
     }
     return columns;
@@ -122,15 +237,47 @@ function coreCell(report: Report, op: Op): Child {
 function castTable(report: Report): Child {
   if (report.casts.length === 0) return empty('No cast was recorded.');
   const columns: Column<Cast>[] = [
-    { id: 'cause', title: 'Caused by', width: null, cell: (c) => (c.cause_op ? name(c.cause_op) : h('span', { class: 'quiet' }, 'explicit call')) },
+    {
+      id: 'cause',
+      title: 'Caused by',
+      width: null,
+      cell: (c) => (c.cause_op ? name(c.cause_op) : h('span', { class: 'quiet' }, 'explicit call')),
+    },
     { id: 'phase', title: 'Phase', width: 90, cell: (c) => name(c.phase) },
     { id: 'from', title: 'From → to', width: 250, cell: (c) => [dtypeChip(c.from), '→ ', dtypeChip(c.to)] },
     { id: 'kind', title: 'Asked for by', width: 150, cell: (c) => name(c.kind) },
     { id: 'count', title: 'Casts', width: 90, number: true, cell: (c) => f.integer(c.count) },
-    { id: 'cached', title: 'From cache', width: 108, number: true, help: 'casts that the cache saved', cell: (c) => f.integer(c.cached_count) },
-    { id: 'bytes', title: 'Bytes', width: 96, number: true, cell: (c) => figure(report, 'casts[].bytes', c.bytes, f.bytes) },
-    { id: 'cpu_ns', title: 'Time', width: 96, number: true, cell: (c) => figure(report, 'casts[].cpu_ns', c.cpu_ns, f.duration) },
-    { id: 'expansion', title: 'Expanded', width: 104, number: true, help: 'elements written per distinct element of the source', cell: (c) => figure(report, 'casts[].max_expansion', c.max_expansion, (n) => (n > 1 ? `${f.magnitude(n)}×` : '1×')) },
+    {
+      id: 'cached',
+      title: 'From cache',
+      width: 108,
+      number: true,
+      help: 'casts that the cache saved',
+      cell: (c) => f.integer(c.cached_count),
+    },
+    {
+      id: 'bytes',
+      title: 'Bytes',
+      width: 96,
+      number: true,
+      cell: (c) => figure(report, 'casts[].bytes', c.bytes, f.bytes),
+    },
+    {
+      id: 'cpu_ns',
+      title: 'Time',
+      width: 96,
+      number: true,
+      cell: (c) => figure(report, 'casts[].cpu_ns', c.cpu_ns, f.duration),
+    },
+    {
+      id: 'expansion',
+      title: 'Expanded',
+      width: 104,
+      number: true,
+      help: 'elements written per distinct element of the source',
+      cell: (c) =>
+        figure(report, 'casts[].max_expansion', c.max_expansion, (n) => (n > 1 ? `${f.magnitude(n)}×` : '1×')),
+    },
   ];
   const table: VirtualTable<Cast> = new VirtualTable({
     label: 'Casts',
@@ -145,14 +292,39 @@ function castTable(report: Report): Child {
 function kernelTable(report: Report): Child {
   if (report.kernels.length === 0) return empty(notMeasured(report, 'kernels', true));
   const columns: Column<Kernel>[] = [
-    { id: 'name', title: 'Kernel', width: null, sortable: false, cell: (k) => h('span', { class: 'mono' }, name(k.name)) },
+    {
+      id: 'name',
+      title: 'Kernel',
+      width: null,
+      sortable: false,
+      cell: (k) => h('span', { class: 'mono' }, name(k.name)),
+    },
     { id: 'op', title: 'Op', width: 140, sortable: false, cell: (k) => (k.op ? name(k.op) : '–') },
     { id: 'count', title: 'Launches', width: 90, number: true, sortable: false, cell: (k) => f.integer(k.count) },
-    { id: 'gpu_ns', title: 'GPU time', width: 100, number: true, sortable: false, cell: (k) => figure(report, 'kernels[].gpu_ns', k.gpu_ns, f.duration) },
-    { id: 'core', title: 'Tensor Core', width: 110, sortable: false, cell: (k) => (k.tensor_core === null ? notMeasured(report, 'kernels[].tensor_core') : k.tensor_core ? 'yes' : 'no') },
+    {
+      id: 'gpu_ns',
+      title: 'GPU time',
+      width: 100,
+      number: true,
+      sortable: false,
+      cell: (k) => figure(report, 'kernels[].gpu_ns', k.gpu_ns, f.duration),
+    },
+    {
+      id: 'core',
+      title: 'Tensor Core',
+      width: 110,
+      sortable: false,
+      cell: (k) =>
+        k.tensor_core === null ? notMeasured(report, 'kernels[].tensor_core') : k.tensor_core ? 'yes' : 'no',
+    },
     { id: 'math', title: 'Math', width: 130, sortable: false, cell: (k) => dtypeChip(k.math_dtype) },
   ];
-  const table = new VirtualTable<Kernel>({ label: 'Kernels', columns, sort: { column: '', descending: true }, onSort: () => undefined });
+  const table = new VirtualTable<Kernel>({
+    label: 'Kernels',
+    columns,
+    sort: { column: '', descending: true },
+    onSort: () => undefined,
+  });
   table.setRows(report.kernels);
   return table.element;
 }
@@ -161,7 +333,10 @@ function filters(report: Report, ops: OpsTable): HTMLElement {
   const search = on(h('input', { type: 'search', id: 'op-text', size: 22, placeholder: 'name, module, reason …' }), {
     input: () => ops.set({ text: search.value }),
   });
-  const choices = (values: string[]): [string, string][] => [['', 'all'], ...values.map((v): [string, string] => [v, v])];
+  const choices = (values: string[]): [string, string][] => [
+    ['', 'all'],
+    ...values.map((v): [string, string] => [v, v]),
+  ];
   const dtypes = distinct(report.ops.flatMap((op) => [op.compute_dtype, ...op.input_dtypes]));
   return h(
     'div',

@@ -18,7 +18,11 @@ function answerBox(report: Report, answer: Answer, openTab: OpenTab, tabTitle: s
     'div',
     { class: `answer tone-${answer.tone}`, 'data-answer': answer.id },
     h('h3', {}, h('span', { class: 'dot', role: 'img', 'aria-label': word, title: word }), answer.question),
-    h('div', { class: 'number-line' }, answer.figure === null ? notMeasured(report, answer.unmeasuredPath) : name(answer.figure, { title: null })),
+    h(
+      'div',
+      { class: 'number-line' },
+      answer.figure === null ? notMeasured(report, answer.unmeasuredPath) : name(answer.figure, { title: null }),
+    ),
     h(
       'p',
       {},
@@ -47,7 +51,14 @@ function precisionBar(report: Report): Child {
     const swatch = h('span', { class: 'swatch' });
     swatch.style.background = `var(--${dtypeFamily(dtype)})`;
     const flops = d.flops_share === null ? '' : `, ${f.percent(d.flops_share)} of flops`;
-    return h('span', {}, swatch, name(dtype), h('b', {}, ` ${f.percent(d.time_share ?? 0)}`), ` of time${flops}, ${f.plural(d.calls, 'call')}`);
+    return h(
+      'span',
+      {},
+      swatch,
+      name(dtype),
+      h('b', {}, ` ${f.percent(d.time_share ?? 0)}`),
+      ` of time${flops}, ${f.plural(d.calls, 'call')}`,
+    );
   });
   return [bar, h('div', { class: 'legend' }, legend)];
 }
@@ -63,7 +74,10 @@ export function evidenceText(key: string, value: unknown): string {
     return Number.isInteger(value) ? f.integer(value) : f.magnitude(value);
   }
   if (Array.isArray(value)) {
-    const shown = value.slice(0, 6).map((item) => evidenceText('', item)).join(', ');
+    const shown = value
+      .slice(0, 6)
+      .map((item) => evidenceText('', item))
+      .join(', ');
     return value.length > 6 ? `${shown}, and ${value.length - 6} more` : shown;
   }
   return visible(typeof value === 'string' ? value : JSON.stringify(value));
@@ -72,7 +86,13 @@ export function evidenceText(key: string, value: unknown): string {
 function findingBox(finding: Finding): HTMLElement {
   const severity = ['critical', 'warning', 'info'].includes(finding.severity) ? finding.severity : 'info';
   const evidence = Object.entries(finding.evidence).map(([key, value]) =>
-    h('span', {}, name(key.replace(/_/g, ' '), { title: null }), ' ', h('b', {}, name(evidenceText(key, value), { title: null }))),
+    h(
+      'span',
+      {},
+      name(key.replace(/_/g, ' '), { title: null }),
+      ' ',
+      h('b', {}, name(evidenceText(key, value), { title: null })),
+    ),
   );
   return h(
     'div',
@@ -87,10 +107,24 @@ function notes(report: Report): Child {
   const lines = report.notes.map((note) => name(note, { title: null }));
   const dropped = Object.entries(report.capture.dropped).filter(([, n]) => n > 0);
   if (dropped.length && report.notes.length === 0) {
-    lines.push(name(`Records were lost: ${dropped.map(([kind, n]) => `${kind} ${f.integer(n)}`).join(', ')}. Sums below are too small.`, { title: null }));
+    lines.push(
+      name(
+        `Records were lost: ${dropped.map(([kind, n]) => `${kind} ${f.integer(n)}`).join(', ')}. Sums below are too small.`,
+        { title: null },
+      ),
+    );
   }
   if (lines.length === 0) return null;
-  return h('div', { class: 'notes', role: 'note' }, h('b', {}, 'Before you read the numbers'), h('ul', {}, lines.map((line) => h('li', {}, line))));
+  return h(
+    'div',
+    { class: 'notes', role: 'note' },
+    h('b', {}, 'Before you read the numbers'),
+    h(
+      'ul',
+      {},
+      lines.map((line) => h('li', {}, line)),
+    ),
+  );
 }
 
 function facts(report: Report): Child {
@@ -102,20 +136,41 @@ function facts(report: Report): Child {
     ['report', [report.schema, report.generator].filter(Boolean).join(', ')],
   ];
   const filled = rows.filter(([, value]) => value !== '');
-  return h('dl', { class: 'facts' }, filled.map(([key, value]) => [h('dt', {}, name(key, { title: null })), h('dd', {}, name(value, { title: null }))]));
+  return h(
+    'dl',
+    { class: 'facts' },
+    filled.map(([key, value]) => [h('dt', {}, name(key, { title: null })), h('dd', {}, name(value, { title: null }))]),
+  );
 }
 
-export function buildOverview(report: Report, panel: HTMLElement, openTab: OpenTab, titleOf: (id: string) => string): void {
+export function buildOverview(
+  report: Report,
+  panel: HTMLElement,
+  openTab: OpenTab,
+  titleOf: (id: string) => string,
+): void {
   const findings = bySeverity(report.findings);
   panel.append(
     ...[notes(report)].filter((node): node is HTMLElement => node instanceof Node),
-    h('section', {}, h('div', { class: 'answers' }, answers(report).map((a) => answerBox(report, a, openTab, titleOf(a.tab))))),
+    h(
+      'section',
+      {},
+      h(
+        'div',
+        { class: 'answers' },
+        answers(report).map((a) => answerBox(report, a, openTab, titleOf(a.tab))),
+      ),
+    ),
     section('Time by compute dtype', precisionBar(report)),
     section(
       findings.length ? `Findings (${findings.length})` : 'Findings',
       findings.length
         ? findings.map(findingBox)
-        : empty(sawLibamp(report) ? 'Nothing worth a warning was found.' : 'No finding: the run did not use libamp, so there was nothing to judge.'),
+        : empty(
+            sawLibamp(report)
+              ? 'Nothing worth a warning was found.'
+              : 'No finding: the run did not use libamp, so there was nothing to judge.',
+          ),
     ),
     section('About this run', facts(report)),
   );

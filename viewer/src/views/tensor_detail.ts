@@ -17,7 +17,14 @@ export class TensorDetail {
   private shift_ = 0;
   private log_ = false;
   private readonly chart_: ReturnType<typeof responsive>;
-  private readonly slider_ = h('input', { type: 'range', id: 'loss-scale', min: -kSliderReach, max: kSliderReach, step: 1, value: 0 });
+  private readonly slider_ = h('input', {
+    type: 'range',
+    id: 'loss-scale',
+    min: -kSliderReach,
+    max: kSliderReach,
+    step: 1,
+    value: 0,
+  });
   private readonly output_ = h('output', { for: 'loss-scale', id: 'loss-scale-value' });
   private readonly legend_ = h('div', { class: 'legend' });
   private readonly table_ = h('div', { id: 'what-if', 'aria-live': 'polite' });
@@ -38,7 +45,13 @@ export class TensorDetail {
       h('p', { class: 'hint' }, this.facts()),
       this.chart_.element,
       this.legend_,
-      h('div', { class: 'slider' }, h('label', { for: 'loss-scale' }, movesWithLossScale(row_) ? 'Loss scale' : 'Multiply by'), this.slider_, this.output_),
+      h(
+        'div',
+        { class: 'slider' },
+        h('label', { for: 'loss-scale' }, movesWithLossScale(row_) ? 'Loss scale' : 'Multiply by'),
+        this.slider_,
+        this.output_,
+      ),
       h('div', { class: 'controls' }, this.buttons()),
       this.table_,
       this.advice_,
@@ -52,10 +65,18 @@ export class TensorDetail {
 
   private facts(): Child[] {
     const row = this.row_;
-    const out: Child[] = [dtypeChip(row.dtype || 'mixed dtypes'), ` ${row.role.replace(/_/g, ' ')}, ${row.step === null ? 'all sampled steps' : `step ${row.step}`}, ${f.plural(row.count, 'element')}`];
+    const out: Child[] = [
+      dtypeChip(row.dtype || 'mixed dtypes'),
+      ` ${row.role.replace(/_/g, ' ')}, ${row.step === null ? 'all sampled steps' : `step ${row.step}`}, ${f.plural(row.count, 'element')}`,
+    ];
     if (row.scale !== null && movesWithLossScale(row)) out.push(`, carries loss scale ${f.scale(row.scale)}`);
-    if (row.minAbs !== null && row.maxAbs !== null) out.push(`; non-zero magnitudes ${f.magnitude(row.minAbs)} to ${f.magnitude(row.maxAbs)}`);
-    if (row.rounding) out.push(`. While it was rounded to its dtype ${f.integer(row.rounding.to_zero)} values became 0 and ${f.integer(row.rounding.to_inf)} infinite; no scale brings those back`);
+    if (row.minAbs !== null && row.maxAbs !== null)
+      out.push(`; non-zero magnitudes ${f.magnitude(row.minAbs)} to ${f.magnitude(row.maxAbs)}`);
+    if (row.rounding)
+      out.push(
+        `. While it was rounded to its dtype ${f.integer(row.rounding.to_zero)} values became 0 ` +
+          `and ${f.integer(row.rounding.to_inf)} infinite; no scale brings those back`,
+      );
     return [...out, '.'];
   }
 
@@ -70,7 +91,10 @@ export class TensorDetail {
     });
     return [
       button('as recorded', { class: 'plain', id: 'scale-recorded' }, () => set(0)),
-      this.moving && Number.isInteger(exponent) && exponent !== 0 && button('no scale', { class: 'plain', id: 'scale-none' }, () => set(-exponent)),
+      this.moving &&
+        Number.isInteger(exponent) &&
+        exponent !== 0 &&
+        button('no scale', { class: 'plain', id: 'scale-none' }, () => set(-exponent)),
       button('best for the type', { class: 'plain', id: 'scale-best' }, () => {
         const best = suggest(this.d_, this.chosen_);
         if (best) set(best.best);
@@ -95,9 +119,19 @@ export class TensorDetail {
     const d = this.d_;
     const share = (n: number) => f.percent(d.count ? n / d.count : 0);
     const exact = isExact(bound);
-    const text = [f.bound(bound.low, bound.high, f.integer), h('span', { class: 'quiet' }, ` (${f.bound(bound.low, bound.high, share)})`)];
-    const title = exact ? 'exact' : 'a bound: the border of the type cuts a bin of the histogram, its values may lie on either side';
-    return h('span', { class: bad && bound.low > 0 ? 'lost' : '', title, 'data-low': bound.low, 'data-high': bound.high }, exact ? '' : 'between ', text);
+    const text = [
+      f.bound(bound.low, bound.high, f.integer),
+      h('span', { class: 'quiet' }, ` (${f.bound(bound.low, bound.high, share)})`),
+    ];
+    const title = exact
+      ? 'exact'
+      : 'a bound: the border of the type cuts a bin of the histogram, its values may lie on either side';
+    return h(
+      'span',
+      { class: bad && bound.low > 0 ? 'lost' : '', title, 'data-low': bound.low, 'data-high': bound.high },
+      exact ? '' : 'between ',
+      text,
+    );
   }
 
   private refresh(): void {
@@ -106,21 +140,47 @@ export class TensorDetail {
     this.slider_.setAttribute('aria-valuetext', this.label(k));
     const rows = kNarrowTypes.map((type) => {
       const chosen = type === this.chosen_;
-      const pick = button(dtypeChip(type.id), { class: 'link', 'aria-pressed': chosen, title: 'judge the bars by this type' }, () => {
-        this.chosen_ = type;
-        this.onChosen_(type);
-        this.refresh();
-      });
-      return { type, cells: [pick, this.cell(flushed(this.d_, type, k), true), this.cell(subnormal(this.d_, type, k), false), this.cell(overflowed(this.d_, type, k), true), this.best(type)] };
+      const pick = button(
+        dtypeChip(type.id),
+        { class: 'link', 'aria-pressed': chosen, title: 'judge the bars by this type' },
+        () => {
+          this.chosen_ = type;
+          this.onChosen_(type);
+          this.refresh();
+        },
+      );
+      return {
+        type,
+        cells: [
+          pick,
+          this.cell(flushed(this.d_, type, k), true),
+          this.cell(subnormal(this.d_, type, k), false),
+          this.cell(overflowed(this.d_, type, k), true),
+          this.best(type),
+        ],
+      };
     });
-    const table = plainTable('What each type would lose at this scale', ['Type', 'Flush to zero', 'Subnormal', 'Overflow', 'Best scale'], rows.map((row) => row.cells), [1, 2, 3]);
+    const table = plainTable(
+      'What each type would lose at this scale',
+      ['Type', 'Flush to zero', 'Subnormal', 'Overflow', 'Best scale'],
+      rows.map((row) => row.cells),
+      [1, 2, 3],
+    );
     table.querySelectorAll('tbody tr').forEach((tr, i) => {
       tr.setAttribute('data-type', rows[i].type.id);
       if (rows[i].type === this.chosen_) tr.classList.add('chosen');
     });
     this.table_.replaceChildren(table);
-    const fates: [string, string][] = [['b-normal', 'representable'], ['b-sub', 'subnormal: loses bits'], ['b-flush', 'flushes to zero'], ['b-over', 'overflows']];
-    this.legend_.replaceChildren(h('span', {}, `Bars as ${this.chosen_.id}:`), ...fates.map(([fate, text]) => h('span', {}, h('span', { class: `swatch ${fate}` }), text)));
+    const fates: [string, string][] = [
+      ['b-normal', 'representable'],
+      ['b-sub', 'subnormal: loses bits'],
+      ['b-flush', 'flushes to zero'],
+      ['b-over', 'overflows'],
+    ];
+    this.legend_.replaceChildren(
+      h('span', {}, `Bars as ${this.chosen_.id}:`),
+      ...fates.map(([fate, text]) => h('span', {}, h('span', { class: `swatch ${fate}` }), text)),
+    );
     this.advice_.replaceChildren(...this.advice());
     this.chart_.redraw();
   }
@@ -141,17 +201,49 @@ export class TensorDetail {
   private advice(): HTMLElement[] {
     const type = this.chosen_;
     const best = suggest(this.d_, type);
-    const bounds = h('p', { class: 'hint' }, 'Counts are exact for a scale that is a power of two, except where a border of the type cuts a bin; then both ends are given. Shares are of all elements.');
+    const bounds = h(
+      'p',
+      { class: 'hint' },
+      'Counts are exact for a scale that is a power of two, except where a border of the type cuts a bin; ' +
+        'then both ends are given. Shares are of all elements.',
+    );
     if (!best) return [h('p', {}, 'There is no non-zero finite value, so no scale helps or hurts.'), bounds];
     const word = this.moving ? 'loss scale' : 'factor';
     const gone = this.row_.rounding?.to_zero ?? 0;
-    const unseen = gone > 0 ? ` But ${f.plural(gone, 'value')} became zero when the tensor was rounded at the recorded scale: the histogram does not hold them, and only a larger scale could have kept them.` : '';
+    const unseen =
+      gone > 0
+        ? ` But ${f.plural(gone, 'value')} became zero when the tensor was rounded at the recorded scale: ` +
+          'the histogram does not hold them, and only a larger scale could have kept them.'
+        : '';
     if (this.fitsUnscaled(type)) {
-      return [h('p', {}, h('b', {}, `${type.id} needs no ${word} here`), `: unscaled, nothing flushes to zero and nothing overflows. Nothing is lost from ${this.label(best.from)} to ${this.label(best.best)}.${unseen}`), bounds];
+      return [
+        h(
+          'p',
+          {},
+          h('b', {}, `${type.id} needs no ${word} here`),
+          ': unscaled, nothing flushes to zero and nothing overflows. ',
+          `Nothing is lost from ${this.label(best.from)} to ${this.label(best.best)}.${unseen}`,
+        ),
+        bounds,
+      ];
     }
     const lost = f.bound(best.flushedAtBest.low, best.flushedAtBest.high, f.integer);
-    const range = best.from < best.best ? `Every ${word} from ${this.label(best.from)} to ${this.label(best.best)} does as well; leave a binade or two for gradients that grow.` : `A smaller one flushes more.`;
-    const moved = movesWithLossScale(this.row_) ? '' : ' A loss scale moves gradients only: for this tensor it shows what a scaled conversion, as float8 needs, would do.';
-    return [h('p', {}, h('b', {}, `Best for ${type.id}: ${this.label(best.best)}`), `, the largest without overflow; ${lost} of ${f.plural(this.d_.nonZero, 'non-zero value')} flush to zero there. ${range}${unseen}${moved}`), bounds];
+    const range =
+      best.from < best.best
+        ? `Every ${word} from ${this.label(best.from)} to ${this.label(best.best)} does as well; leave a binade or two for gradients that grow.`
+        : `A smaller one flushes more.`;
+    const moved = movesWithLossScale(this.row_)
+      ? ''
+      : ' A loss scale moves gradients only: for this tensor it shows what a scaled conversion, as float8 needs, would do.';
+    return [
+      h(
+        'p',
+        {},
+        h('b', {}, `Best for ${type.id}: ${this.label(best.best)}`),
+        `, the largest without overflow; ${lost} of ${f.plural(this.d_.nonZero, 'non-zero value')} flush to zero there. `,
+        `${range}${unseen}${moved}`,
+      ),
+      bounds,
+    ];
   }
 }

@@ -24,14 +24,25 @@ function valueAt(series: Series, ns: number): string {
   const at = (points: Series['points']) => [...points].reverse().find((p) => p.time_ns <= ns) ?? points[0];
   const main = at(series.points);
   const second = series.second && at(series.second.points);
-  return (main ? printValue(series, main.value) : '–') + (second ? `, ${series.second?.title} ${printValue(series, second.value)}` : '');
+  return (
+    (main ? printValue(series, main.value) : '–') +
+    (second ? `, ${series.second?.title} ${printValue(series, second.value)}` : '')
+  );
 }
 
 class TimelineView {
   readonly element: HTMLElement;
-  private readonly canvas_ = h('canvas', { tabindex: 0, role: 'application', 'aria-label': 'Timeline. Arrow keys move, plus and minus zoom, 0 shows all.' });
+  private readonly canvas_ = h('canvas', {
+    tabindex: 0,
+    role: 'application',
+    'aria-label': 'Timeline. Arrow keys move, plus and minus zoom, 0 shows all.',
+  });
   private readonly tooltip_ = h('div', { class: 'tooltip', role: 'tooltip', hidden: true });
-  private readonly details_ = h('div', { class: 'details', 'aria-live': 'polite' }, h('span', { class: 'quiet' }, 'Click a slice for its details.'));
+  private readonly details_ = h(
+    'div',
+    { class: 'details', 'aria-live': 'polite' },
+    h('span', { class: 'quiet' }, 'Click a slice for its details.'),
+  );
   private readonly range_ = h('span', { class: 'hint', id: 'timeline-range' });
   private readonly painter_: TimelineCanvas;
   private view_: Window;
@@ -57,7 +68,10 @@ class TimelineView {
 
   private controls(): HTMLElement {
     const steps = this.index_.steps;
-    const choices: [string, string][] = [['', 'all'], ...steps.slice(0, 500).map((s, i): [string, string] => [String(i), s.step === null ? s.name : `step ${s.step}`])];
+    const choices: [string, string][] = [
+      ['', 'all'],
+      ...steps.slice(0, 500).map((s, i): [string, string] => [String(i), s.step === null ? s.name : `step ${s.step}`]),
+    ];
     return h(
       'div',
       { class: 'controls' },
@@ -66,7 +80,20 @@ class TimelineView {
       button('+', { class: 'plain', 'aria-label': 'zoom in' }, () => this.zoom(1 / 1.6)),
       button('all', { class: 'plain', 'aria-label': 'show all' }, () => this.show(this.index_.start, this.index_.end)),
       this.range_,
-      h('span', { class: 'hint' }, 'wheel zooms, drag moves; ', h('kbd', {}, '←'), ' ', h('kbd', {}, '→'), ' ', h('kbd', {}, '+'), ' ', h('kbd', {}, '−'), ' ', h('kbd', {}, '0')),
+      h(
+        'span',
+        { class: 'hint' },
+        'wheel zooms, drag moves; ',
+        h('kbd', {}, '←'),
+        ' ',
+        h('kbd', {}, '→'),
+        ' ',
+        h('kbd', {}, '+'),
+        ' ',
+        h('kbd', {}, '−'),
+        ' ',
+        h('kbd', {}, '0'),
+      ),
     );
   }
 
@@ -112,7 +139,8 @@ class TimelineView {
       (event) => {
         // Without a modifier the wheel zooms; sideways movement and shift pan, as trackpads do.
         event.preventDefault();
-        if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan((event.deltaX || event.deltaY) / 900);
+        if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+          this.pan((event.deltaX || event.deltaY) / 900);
         else this.zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 300))), timeAt(event));
       },
       { passive: false },
@@ -149,7 +177,10 @@ class TimelineView {
     this.tooltip_.hidden = hit === null;
     if (!hit) return;
     if (hit.kind === 'slice') this.tooltip_.replaceChildren(h('div', {}, describe(hit.slice)));
-    else this.tooltip_.replaceChildren(h('div', {}, name(hit.series.title), ' ', h('b', {}, valueAt(hit.series, hit.time_ns))));
+    else
+      this.tooltip_.replaceChildren(
+        h('div', {}, name(hit.series.title), ' ', h('b', {}, valueAt(hit.series, hit.time_ns))),
+      );
     const room = this.canvas_.clientWidth - this.tooltip_.offsetWidth - 8;
     this.tooltip_.style.left = `${Math.max(4, Math.min(x + 14, room))}px`;
     this.tooltip_.style.top = `${y + 18}px`;
@@ -160,7 +191,17 @@ class TimelineView {
     const chosen = this.painter_.selected;
     this.details_.replaceChildren(
       ...(chosen
-        ? [h('div', {}, describe(chosen), h('span', { class: 'quiet' }, ` at ${f.duration(chosen.start_ns - this.index_.start)} `), button('zoom to it', { class: 'link' }, () => this.show(chosen.start_ns - chosen.dur_ns * 0.2, chosen.start_ns + chosen.dur_ns * 1.2)))]
+        ? [
+            h(
+              'div',
+              {},
+              describe(chosen),
+              h('span', { class: 'quiet' }, ` at ${f.duration(chosen.start_ns - this.index_.start)} `),
+              button('zoom to it', { class: 'link' }, () =>
+                this.show(chosen.start_ns - chosen.dur_ns * 0.2, chosen.start_ns + chosen.dur_ns * 1.2),
+              ),
+            ),
+          ]
         : [h('span', { class: 'quiet' }, 'Click a slice for its details.')]),
     );
     this.redraw();
@@ -168,12 +209,22 @@ class TimelineView {
 
   private key(event: KeyboardEvent): void {
     const acts: Record<string, () => void> = {
-      ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2), a: () => this.pan(-0.2), d: () => this.pan(0.2),
-      '+': () => this.zoom(1 / 1.5), '=': () => this.zoom(1 / 1.5), '-': () => this.zoom(1.5), w: () => this.zoom(1 / 1.5), s: () => this.zoom(1.5),
-      '0': () => this.show(this.index_.start, this.index_.end), Home: () => this.show(this.index_.start, this.index_.start + this.view_.end - this.view_.start),
-      End: () => this.show(this.index_.end - (this.view_.end - this.view_.start), this.index_.end), Escape: () => this.choose(null),
+      ArrowLeft: () => this.pan(-0.2),
+      ArrowRight: () => this.pan(0.2),
+      a: () => this.pan(-0.2),
+      d: () => this.pan(0.2),
+      '+': () => this.zoom(1 / 1.5),
+      '=': () => this.zoom(1 / 1.5),
+      '-': () => this.zoom(1.5),
+      w: () => this.zoom(1 / 1.5),
+      s: () => this.zoom(1.5),
+      '0': () => this.show(this.index_.start, this.index_.end),
+      Home: () => this.show(this.index_.start, this.index_.start + this.view_.end - this.view_.start),
+      End: () => this.show(this.index_.end - (this.view_.end - this.view_.start), this.index_.end),
+      Escape: () => this.choose(null),
     };
-    if (event.ctrlKey || event.metaKey || event.altKey || !Object.prototype.hasOwnProperty.call(acts, event.key)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !Object.prototype.hasOwnProperty.call(acts, event.key))
+      return;
     event.preventDefault();
     acts[event.key]();
   }
@@ -193,15 +244,22 @@ function buildSlices(report: Report, panel: HTMLElement): void {
   const index = indexTimeline(report);
   const view = new TimelineView(index);
   const left = report.timeline.slices_left_out;
-  const dtypes = [...new Set(report.timeline.slices.filter((slice) => slice.kind === 'op' && slice.dtype).map((slice) => slice.dtype))];
+  const dtypes = [
+    ...new Set(
+      report.timeline.slices.filter((slice) => slice.kind === 'op' && slice.dtype).map((slice) => slice.dtype),
+    ),
+  ];
   panel.append(
     section(
       'Timeline',
       h(
         'p',
         { class: 'hint' },
-        `${f.plural(report.timeline.slices.length, 'slice')} shown` + (left > 0 ? `; ${f.integer(left)} more are in trace.json.gz. ` : '. '),
-        'Colours: ', dtypes.map((dtype) => dtypeChip(dtype)), 'casts wear both types, source above and target below.',
+        `${f.plural(report.timeline.slices.length, 'slice')} shown` +
+          (left > 0 ? `; ${f.integer(left)} more are in trace.json.gz. ` : '. '),
+        'Colours: ',
+        dtypes.map((dtype) => dtypeChip(dtype)),
+        'casts wear both types, source above and target below.',
       ),
       view.element,
     ),

@@ -21,7 +21,19 @@ const kTrackHead = 20;
 const kCounter = 58;
 const kGap = 8;
 export const kLeft = 8;
-const kColors = [...kDtypeFamilies, 'bg', 'panel', 'raised', 'line', 'line-strong', 'text', 'quiet', 'accent', 'mem', 'info-bg'];
+const kColors = [
+  ...kDtypeFamilies,
+  'bg',
+  'panel',
+  'raised',
+  'line',
+  'line-strong',
+  'text',
+  'quiet',
+  'accent',
+  'mem',
+  'info-bg',
+];
 
 interface Box {
   top: number;
@@ -52,7 +64,12 @@ export class TimelineCanvas {
       top += kGap;
     }
     for (const series of index_.series) {
-      this.boxes_.push({ top, lane: null, series: null, head: series.second ? `${series.title} (dashed: ${series.second.title})` : series.title });
+      this.boxes_.push({
+        top,
+        lane: null,
+        series: null,
+        head: series.second ? `${series.title} (dashed: ${series.second.title})` : series.title,
+      });
       top += kTrackHead;
       this.boxes_.push({ top, lane: null, series, head: null });
       top += kCounter + kGap;
@@ -92,7 +109,8 @@ export class TimelineCanvas {
         const slice = sliceAt(box.lane, ns, slack);
         return slice && { kind: 'slice', slice };
       }
-      if (box.series && y >= box.top && y < box.top + kCounter) return { kind: 'counter', series: box.series, time_ns: ns };
+      if (box.series && y >= box.top && y < box.top + kCounter)
+        return { kind: 'counter', series: box.series, time_ns: ns };
     }
     return null;
   }
@@ -118,7 +136,11 @@ export class TimelineCanvas {
 
   private drawAxis(context: CanvasRenderingContext2D, view: Window): void {
     const c = this.colors_;
-    for (const t of ticks(view.start - this.index_.start, view.end - this.index_.start, Math.max(2, this.width_ / 130))) {
+    for (const t of ticks(
+      view.start - this.index_.start,
+      view.end - this.index_.start,
+      Math.max(2, this.width_ / 130),
+    )) {
       const x = Math.round(this.xOf(t + this.index_.start, view)) + 0.5;
       context.strokeStyle = c.line;
       context.beginPath();
@@ -201,7 +223,7 @@ export class TimelineCanvas {
       for (const p of points) {
         const x = Math.min(this.width_ + 2, Math.max(-2, this.xOf(p.time_ns, view)));
         if (last === null) context.moveTo(x, y(p.value));
-        else context.lineTo(x, last), context.lineTo(x, y(p.value));
+        else (context.lineTo(x, last), context.lineTo(x, y(p.value)));
         last = y(p.value);
       }
       if (last !== null) context.lineTo(Math.min(this.width_, this.xOf(this.index_.end, view)), last);
@@ -220,5 +242,9 @@ export class TimelineCanvas {
 }
 
 export function printValue(series: Series, value: number): string {
-  return series.unit === 'bytes' ? f.bytes(value) : series.log ? f.scale(value) : `${f.magnitude(value)} ${series.unit}`.trim();
+  return series.unit === 'bytes'
+    ? f.bytes(value)
+    : series.log
+      ? f.scale(value)
+      : `${f.magnitude(value)} ${series.unit}`.trim();
 }
