@@ -438,6 +438,38 @@ test('hostile names reach no prototype', () => {
 });
 
 const samplesDir = process.env.AMP_VIEWER_SAMPLES ?? '';
+/** Paths of keys in a JSON value; elements of a list share "[]", keys of maps that are data share "*". */
+function keyPaths(value: any, at = '', out = new Set<string>()): Set<string> {
+  if (Array.isArray(value)) value.forEach((item) => keyPaths(item, `${at}[]`, out));
+  else if (typeof value === 'object' && value !== null) {
+    const isData = /(^|\.)(facts|dropped|by_compute_dtype|by_cause|by_dtype|evidence|not_measured)$/.test(at);
+    for (const [key, item] of Object.entries(value)) {
+      const path = isData ? `${at}.*` : at === '' ? key : `${at}.${key}`;
+      out.add(path);
+      if (!/evidence$/.test(at)) keyPaths(item, path, out);
+    }
+  }
+  return out;
+}
+
+test(
+  'the page reads no key that the report writer does not write',
+  { skip: !existsSync(samplesDir) && 'no samples' },
+  () => {
+    for (const file of readdirSync(samplesDir).filter((name: string) => name.endsWith('.json'))) {
+      const raw = JSON.parse(readFileSync(join(samplesDir, file), 'utf8'));
+      const written = keyPaths(raw);
+      const read = keyPaths(JSON.parse(JSON.stringify(readReport(raw))));
+      assert.deepEqual(
+        [...read].filter((path) => !written.has(path)),
+        [],
+        file,
+      );
+      assert.ok(read.size > 100);
+    }
+  },
+);
+
 test(
   'the sample reports of the report writer read without loss',
   { skip: !existsSync(samplesDir) && 'no samples' },

@@ -266,6 +266,11 @@ test('the loss scale is drawn as steps, skips are marked, a long run is one name
   assert.ok((await page.locator('[data-skip]').count()) >= 60);
   await finish(watched);
   const plain = await openReport(makeReport(), 'loss_scale');
+  await plain.page.locator('[data-skip="181"]').hover();
+  assert.match(
+    await plain.page.innerText('.readout:visible'),
+    /^step 181: scale 2¹⁴ \(16\u202f384\), skipped, first non-finite parameter fc2\.weight, 0 clean steps/,
+  );
   assert.equal(await plain.page.locator('[data-skip]').count(), 4);
   assert.match(
     await panelText(plain.page, 'loss_scale'),
@@ -280,6 +285,9 @@ test('memory shows the saving by cause, and a negative one as what it is', async
   assert.match(await panelText(saved.page, 'memory'), /saved 18\.5 MiB \(32\.5 %\)/);
   assert.equal(await saved.page.locator('[data-line=actual]').count(), 1);
   assert.equal(await saved.page.locator('[data-line=fp32]').count(), 1);
+  const chart = saved.page.locator('.chart', { has: saved.page.locator('[data-line=actual]') });
+  await chart.hover({ position: { x: 83, y: 60 } });
+  assert.match(await saved.page.innerText('.readout:visible'), /: 14\.0 MiB, in float32 12\.0 MiB$/);
   await finish(saved);
   const cost = await openReport(collapseReport(), 'memory');
   const text = await panelText(cost.page, 'memory');

@@ -1,13 +1,17 @@
 // What the SVG charts share: a frame that is redrawn at the width it really has (so that text keeps its size), and
 // ticks at round numbers.
 
-import { h, s, type Child } from './dom.ts';
+import { flatName, h, on, s, type Child } from './dom.ts';
 
-/** A box whose drawing is made anew whenever its width changes. Returns the redraw. */
+/**
+ * A box whose drawing is made anew whenever its width changes. `readout` says in words what the chart shows at x (null
+ * for nothing); it follows the pointer. Returns the redraw.
+ */
 export function responsive(
   label: string,
   height: number,
   draw: (width: number) => Child[],
+  readout?: (x: number, width: number) => string | null,
 ): { element: HTMLElement; redraw(): void } {
   const element = h('div', { class: 'chart' });
   let width = 0;
@@ -18,8 +22,22 @@ export function responsive(
       { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label },
       ...draw(width),
     );
-    element.replaceChildren(svg);
+    element.replaceChildren(svg, words, line);
   };
+  const words = h('div', { class: 'readout', hidden: true });
+  const line = h('div', { class: 'readout-line', hidden: true });
+  const show = (x: number | null): void => {
+    const text = x === null ? null : (readout?.(x, width) ?? null);
+    words.hidden = line.hidden = text === null;
+    words.textContent = text === null ? '' : flatName(text);
+    line.style.left = `${x ?? 0}px`;
+  };
+  if (readout) {
+    on(element, {
+      pointermove: (event) => show(event.clientX - element.getBoundingClientRect().left - 1),
+      pointerleave: () => show(null),
+    });
+  }
   new ResizeObserver(() => {
     const now = Math.floor(element.clientWidth);
     if (now === width) return;

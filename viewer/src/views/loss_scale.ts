@@ -182,9 +182,23 @@ function tracker(p: Plot, loss: LossScale, width: number): Child[] {
   ];
 }
 
+/** The event under x, in words. */
+function eventAt(p: Plot, x: number): string | null {
+  const event = p.events.find((e) => p.x(e.step) <= x && x < p.x(e.step + 1));
+  if (!event) return null;
+  const parts = [`step ${event.step}: scale ${event.scale === null ? 'unknown' : f.scale(event.scale)}`];
+  if (event.skipped) parts.push('skipped');
+  if (event.first_nonfinite !== null) parts.push(`first non-finite parameter ${event.first_nonfinite}`);
+  if (event.growth_tracker !== null)
+    parts.push(`${f.plural(event.growth_tracker, 'clean step')} since the last change`);
+  if (event.action !== '' && event.action !== 'update') parts.push(event.action.replace(/_/g, ' '));
+  return parts.join(', ');
+}
+
 function chart(loss: LossScale, events: ScaleEvent[], runs: SkipRun[]): HTMLElement {
-  return responsive('Loss scale over training steps', kHeight, (width) => {
-    const p = makePlot(loss, events, runs, width);
+  let plot: Plot | null = null;
+  const draw = (width: number): Child[] => {
+    const p = (plot = makePlot(loss, events, runs, width));
     const floor = loss.min_scale !== null && loss.min_scale > 0 ? p.y(loss.min_scale) : null;
     return [
       ...grid(p, width),
@@ -195,7 +209,8 @@ function chart(loss: LossScale, events: ScaleEvent[], runs: SkipRun[]): HTMLElem
       ...skipMarks(p),
       ...tracker(p, loss, width),
     ];
-  }).element;
+  };
+  return responsive('Loss scale over training steps', kHeight, draw, (x) => plot && eventAt(plot, x)).element;
 }
 
 function numbers(report: Report): HTMLElement {

@@ -17,9 +17,17 @@ function steps(points: [number, number][]): [number, number][] {
 }
 
 function overTime(points: MemoryPoint[], memory: Memory): HTMLElement {
-  return responsive('Allocated bytes over time', kHeight, (width) => {
-    const end = points[points.length - 1].time_ns;
-    const start = points[0].time_ns;
+  const end = points[points.length - 1].time_ns;
+  const start = points[0].time_ns;
+  const readout = (x: number, width: number): string | null => {
+    const ns = start + ((x - kLeft) / (width - kLeft - kRight)) * (end - start);
+    const after = points.findIndex((p) => p.time_ns > ns);
+    const point = points[after < 0 ? points.length - 1 : after - 1];
+    if (!point || ns < start || ns > end) return null;
+    const fp32 = point.bytes_if_fp32 === null ? '' : `, in float32 ${f.bytes(point.bytes_if_fp32)}`;
+    return `${f.duration(ns - start)}: ${f.bytes(point.bytes)}${fp32}`;
+  };
+  const draw = (width: number): Child[] => {
     const most = points.reduce((n, p) => Math.max(n, p.bytes, p.bytes_if_fp32 ?? 0), 1);
     const x = (ns: number) => kLeft + ((ns - start) / Math.max(1, end - start)) * (width - kLeft - kRight);
     const y = (bytes: number) => kTop + (1 - bytes / most) * kPlot;
@@ -61,7 +69,8 @@ function overTime(points: MemoryPoint[], memory: Memory): HTMLElement {
       mark(memory.peak_time_ns, 'peak', 0),
       mark(memory.peak_if_fp32_time_ns, 'peak in float32', 1),
     ].flat(2);
-  }).element;
+  };
+  return responsive('Allocated bytes over time', kHeight, draw, readout).element;
 }
 
 const kBarHeight = 30;
@@ -97,6 +106,12 @@ function stackedBars(causes: CauseRow[]): HTMLElement {
       ];
     });
   }).element;
+}
+
+function allocations(m: Memory): string {
+  if (m.allocations === null || m.frees === null) return '';
+  const end = m.end_bytes === null ? '' : `; ${f.bytes(m.end_bytes)} were still allocated at the end`;
+  return ` ${f.plural(m.allocations, 'allocation')} and ${f.plural(m.frees, 'free')} were seen${end}.`;
 }
 
 function causeTable(report: Report, causes: CauseRow[]): HTMLElement {
@@ -184,6 +199,7 @@ export function buildMemory(report: Report, panel: HTMLElement): void {
               'p',
               { class: 'hint' },
               'Filled: allocated bytes. Dashed: what a float32 run would have held, from replaying the same allocations.',
+              allocations(m),
             ),
           ]
         : [empty(notMeasured(report, 'memory.timeline', true))]),

@@ -135,7 +135,7 @@ class OpsTable {
         width: 184,
         help: 'why it ran in this dtype',
         cell: of(
-          (op) => name(op.reason),
+          (op) => name(op.reason, { title: `${op.reason}; rules of policy ${op.policy}` }),
           (cast) => `${f.plural(cast.cached_count, 'more')} from the cache`,
         ),
       },
