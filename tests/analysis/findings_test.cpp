@@ -125,6 +125,17 @@ const std::vector<Case>& cases() {
        [] { return bottom_heavy(50, kHalf); }, [] { return bottom_heavy(5, kHalf); }},
       {FindingId::fp16_underflow, "the same gradients in bfloat16 lose nothing", [] { return bottom_heavy(50, kHalf); },
        [] { return bottom_heavy(50, kBf16); }},
+      {FindingId::fp16_underflow, "lost in one small tensor beside a large one that lost nothing",
+       [] {
+         TinyRun run = fp16_gradients(0, false);
+         run.tensor("head.output", TensorRole::activation_gradient, DType::float16, -24, {100}, 1, 70);
+         return run.tensor("fc.weight", TensorRole::gradient, DType::float16, -10, {100000}, 1, 0), std::move(run);
+       },
+       [] {
+         TinyRun run = fp16_gradients(0, false);
+         run.tensor("head.output", TensorRole::activation_gradient, DType::float16, -24, {100}, 1, 30);
+         return run.tensor("fc.weight", TensorRole::gradient, DType::float16, -10, {100000}, 1, 0), std::move(run);
+       }},
       {FindingId::overflow_skip, "a skipped step", [] { return scaler_run(1, 0); }, [] { return scaler_run(0, 0); }},
       {FindingId::scale_pinned, "at its floor", [] { return scaler_run(5, 1); }, [] { return scaler_run(3, 1); }},
       {FindingId::scale_pinned, "below 1 without a floor", [] { return scaler_run(4, 0); },
@@ -144,6 +155,14 @@ const std::vector<Case>& cases() {
        [] { return fp32_op(900, kFp32Listed); }},
       {FindingId::fp32_op_costs_most, "the optimizer must be in float32", [] { return fp32_op(2000, kFp32Listed); },
        [] { return fp32_op(2000, in_phase(kFp32Listed, amp::Phase::optimizer)); }},
+      {FindingId::fp32_op_costs_most, "its gradient costs even more, and is not what to name",
+       [] {
+         TinyRun run = fp32_op(2000, kFp32Listed);
+         OpSpec gradient{DType::float32, amp::Reason::gradient_formula, amp::Policy::none, amp::Phase::backward};
+         run.op("big_backward", 5000, gradient);
+         return run;
+       },
+       [] { return fp32_op(10, kFp32Listed); }},
       {FindingId::nonfinite_forward, "NaN in an activation",
        [] {
          TinyRun run = healthy();

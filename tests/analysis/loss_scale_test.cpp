@@ -1,3 +1,4 @@
+// The story of a loss scale: calibration, collapse and normal search are told apart.
 #include "profiler/analysis/loss_scale.h"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,3 +1,4 @@
+// Replaying allocations: the peak of the run, and of the same run in float32.
 #include "profiler/analysis/memory.h"
 
 #include <catch2/catch_test_macros.hpp>

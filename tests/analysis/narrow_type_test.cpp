@@ -1,3 +1,4 @@
+// What an exponent histogram says about underflow and overflow, held against the values themselves.
 #include "profiler/analysis/narrow_type.h"
 
 #include <catch2/catch_test_macros.hpp>

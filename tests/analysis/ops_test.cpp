@@ -1,3 +1,4 @@
+// How calls become rows of the op table, and whom casts are charged to.
 #include "profiler/analysis/ops.h"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,3 +1,4 @@
+// Captures made by hand and by the writer, for the tests of everything that reads them.
 #include "tests/capture/capture_support.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Runs a program as a child, with its streams captured, for the tests of recorder and command line.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>

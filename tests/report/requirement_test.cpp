@@ -1,3 +1,4 @@
+// The expressions of `ampprof check`, and what `ampprof diff` calls a change.
 #include "profiler/report/requirement.h"
 
 #include <catch2/catch_test_macros.hpp>

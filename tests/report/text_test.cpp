@@ -1,3 +1,4 @@
+// The text report: one screen, whatever bytes names hold.
 #include "profiler/report/text.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// From records to tracks, slices and links, also where a capture has holes.
 #include "profiler/timeline/builder.h"
 
 #include <catch2/catch_test_macros.hpp>
