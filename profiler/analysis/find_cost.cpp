@@ -123,8 +123,10 @@ void find_fp32_op(const Answers& answers, std::vector<Finding>& findings) {
       sum.largest = &op;
   }
   if (!low_used || all <= 0) return;
+  // An op that only computes gradients has its dtype from the forward op: that one is to be named, if any.
+  const auto cost = [](const Sum& sum) { return sum.largest == nullptr && sum.fp32_ns == sum.cpu_ns ? 0 : sum.cpu_ns; };
   const auto most = std::max_element(by_op.begin(), by_op.end(),
-                                     [](const auto& a, const auto& b) { return a.second.cpu_ns < b.second.cpu_ns; });
+                                     [&](const auto& a, const auto& b) { return cost(a.second) < cost(b.second); });
   const Sum& sum = most->second;
   const double share = static_cast<double>(sum.fp32_ns) / static_cast<double>(all);
   if (sum.largest == nullptr || sum.fp32_ns * 2 < sum.cpu_ns || share < kOpShare) return;

@@ -17,6 +17,8 @@ namespace {
 /// a quarter is a broken run.
 constexpr double kFlushWarning = 0.01;
 constexpr double kFlushCritical = 0.25;
+/// A tensor of fewer flushed elements than this says nothing by itself.
+constexpr std::uint64_t kFewElements = 64;
 /// Without a count of what was rounded away, the values left just above the smallest subnormal tell: a distribution
 /// that fills the lowest bins of float16 (2^-24 to 2^-21) is cut off there, and goes on below. A tenth of all values in
 /// those three bins is far beyond the tail of a distribution that fits.
@@ -25,7 +27,6 @@ constexpr int kCutOffFirst = -24, kCutOffLast = -22;
 
 struct GradientSum {
   std::uint64_t kept = 0, flushed = 0, cut_off = 0;
-  double max_abs = 0;
   std::map<int, std::uint64_t> bins;
   [[nodiscard]] double flushed_share() const {
     const std::uint64_t all = kept + flushed;
@@ -36,7 +37,6 @@ struct GradientSum {
 void add(GradientSum& sum, const TensorRow& row) {
   sum.kept += row.finite_nonzero();
   if (row.rounding) sum.flushed += row.rounding->to_zero;
-  sum.max_abs = std::max(sum.max_abs, row.max_abs.value_or(0));
   for (std::size_t i = 0; i < row.exponent_counts.size(); ++i) {
     const int e = row.exponent_first + static_cast<int>(i);
     sum.bins[e] += row.exponent_counts[i];
@@ -51,59 +51,82 @@ bool ran_in(const Answers& answers, amp::DType dtype) {
 
 /// The advice that names a scale: the largest power of two that keeps the largest gradient in range, with one power to
 /// spare for the next steps, and what would flush at it of the values that are still visible.
-void advise_scale(const GradientSum& all, const std::string& worst, Finding& finding) {
+void advise_scale(const Answers& answers, const GradientSum& all, const std::string& worst, Finding& finding) {
   const NarrowType& fp16 = kNarrowRanges[0];
-  const int shift = std::clamp(largest_shift(fp16, all.max_abs) - 1, 0, 24);
+  // One scale serves them all, so the largest gradient sets it: of those in float16, which must stay in its range, or
+  // where only float32 ones are known, of those.
+  double max_abs = 0, max_abs_fp32 = 0;
+  for (const TensorRow& row : answers.tensors) {
+    if (!is_gradient(row.role) || row.scale != 1) continue;
+    double& most = row.dtype == amp::DType::float16 ? max_abs : max_abs_fp32;
+    most = std::max(most, row.max_abs.value_or(0));
+  }
+  if (max_abs == 0) max_abs = max_abs_fp32;
+  const int shift = std::clamp(largest_shift(fp16, max_abs) - 1, 0, 24);
   std::vector<std::uint64_t> counts;
   const int first = all.bins.empty() ? 0 : all.bins.begin()->first;
   if (!all.bins.empty()) counts.resize(static_cast<std::size_t>(all.bins.rbegin()->first - first) + 1);
   for (const auto& [e, n] : all.bins) counts[static_cast<std::size_t>(e - first)] = n;
   const std::uint64_t still = flushed_at(fp16, first, counts, shift).most;
   const double still_share = all.kept == 0 ? 0 : static_cast<double>(still) / static_cast<double>(all.kept);
-  finding.add("max_abs_gradient", all.max_abs);
+  finding.add("max_abs_gradient", max_abs);
   finding.add("scale_that_fits", std::ldexp(1.0, shift));
   finding.add("share_of_visible_flushing_at_that_scale", still_share);
   finding.advice = fmt::format(
-      "Use a GradScaler. The largest gradient seen is {:.3g}, so a scale of 2^{} = {} keeps all of them in float16's "
-      "range "
-      "with a factor of two to spare; of the values visible here {:.2g} % would still flush. Worst: {}. bfloat16 needs "
-      "no scaler.",
-      all.max_abs, shift, std::ldexp(1.0, shift), 100 * still_share, worst);
+      "Use a GradScaler (or bfloat16, which needs none). Worst: {}. The largest float16 gradient seen is {:.3g}: a "
+      "scale "
+      "of 2^{} = {} keeps it in range with a factor of two to spare, and of the values still visible {:.2g} % would "
+      "flush.",
+      worst, max_abs, shift, std::ldexp(1.0, shift), 100 * still_share);
+}
+
+/// What is known about flushed gradients. Where rounding was counted, only tensors in float16 have lost anything, and
+/// the others (weight gradients in float32, say) would only dilute the share.
+struct Underflow {
+  GradientSum all;
+  std::map<std::string, GradientSum> by_name;
+  bool counted = false;
+};
+
+Underflow sum_gradients(const Answers& answers) {
+  Underflow sums;
+  const auto considered = [](const TensorRow& row) { return is_gradient(row.role) && row.scale == 1; };
+  for (const TensorRow& row : answers.tensors)
+    sums.counted |= considered(row) && row.dtype == amp::DType::float16 && row.rounding.has_value();
+  for (const TensorRow& row : answers.tensors) {
+    if (!considered(row)) continue;
+    const bool half = row.dtype == amp::DType::float16;
+    if (sums.counted ? !half || !row.rounding : !half && row.dtype != amp::DType::float32) continue;
+    add(sums.all, row);
+    add(sums.by_name[row.name], row);
+  }
+  return sums;
 }
 
 void find_underflow(const Answers& answers, std::vector<Finding>& findings) {
   if (answers.loss_scale.verdict != Verdict::no_scaler || !ran_in(answers, amp::DType::float16)) return;
-  GradientSum all;
-  std::map<std::string, GradientSum> by_name;
-  bool counted = false;
-  for (const TensorRow& row : answers.tensors) {
-    if (!is_gradient(row.role) || row.scale != 1) continue;
-    // Gradients that were never in float16 lost nothing; those of float32 parameters come from float16 ones.
-    if (row.dtype != amp::DType::float16 && row.dtype != amp::DType::float32) continue;
-    add(all, row);
-    add(by_name[row.name], row);
-    counted |= row.rounding.has_value();
-  }
+  const auto [all, by_name, counted] = sum_gradients(answers);
   if (all.kept + all.flushed == 0) return;
-  const double share = all.flushed_share();
-  const double cut_off = all.kept == 0 ? 0 : static_cast<double>(all.cut_off) / static_cast<double>(all.kept);
-  if (counted ? share < kFlushWarning : cut_off < kCutOffShare) return;
-
-  const auto worst = std::max_element(by_name.begin(), by_name.end(), [&](const auto& a, const auto& b) {
-    return counted ? a.second.flushed_share() < b.second.flushed_share() : a.second.cut_off < b.second.cut_off;
+  const bool by_count = counted;
+  const auto worst = std::max_element(by_name.begin(), by_name.end(), [by_count](const auto& a, const auto& b) {
+    return by_count ? a.second.flushed_share() < b.second.flushed_share() : a.second.cut_off < b.second.cut_off;
   });
+  const double share = all.flushed_share(), worst_share = worst->second.flushed_share();
+  const double cut_off = all.kept == 0 ? 0 : static_cast<double>(all.cut_off) / static_cast<double>(all.kept);
+  const bool one_is_lost = worst_share >= kFlushCritical && worst->second.flushed >= kFewElements;
+  if (counted ? share < kFlushWarning && !one_is_lost : cut_off < kCutOffShare) return;
+
   Finding finding(FindingId::fp16_underflow);
-  if (counted && share < kFlushCritical) finding.severity = Severity::warning;
+  if (!counted || (share < kFlushCritical && !one_is_lost)) finding.severity = Severity::warning;
   if (counted) {
     finding.add("flushed_share", share);
     finding.add("flushed", static_cast<std::int64_t>(all.flushed));
   } else {
-    finding.severity = Severity::warning;
     finding.add("share_at_the_bottom_of_float16", cut_off);
   }
   finding.add("worst_tensor", worst->first);
-  if (counted) finding.add("worst_tensor_flushed_share", worst->second.flushed_share());
-  advise_scale(all, worst->first, finding);
+  if (counted) finding.add("worst_tensor_flushed_share", worst_share);
+  advise_scale(answers, all, worst->first, finding);
   findings.push_back(std::move(finding));
 }
 

@@ -137,23 +137,59 @@ std::string memory_answer(const Report& report) {
   return text;
 }
 
-std::string gradients_answer(const Report& report) {
-  if (report.answers.tensors.empty()) return why_not(report, "tensors");
+/// The gradient tensor of which the largest share would flush in float16: with the scale it carries, or without one.
+const analysis::TensorRow* worst_gradient(const Report& report, bool unscaled) {
   const analysis::TensorRow* worst = nullptr;
-  std::uint32_t steps = 0, last = amp::kNoStep;
   for (const analysis::TensorRow& row : report.answers.tensors) {
-    if (row.step != last) ++steps;
-    last = row.step;
-    if (!analysis::is_gradient(row.role)) continue;
+    if (!analysis::is_gradient(row.role) || unscaled != (row.role == amp::TensorRole::unscaled_gradient)) continue;
     if (worst == nullptr || row.underflow[0] > worst->underflow[0]) worst = &row;
   }
-  if (worst == nullptr) return "no gradient was sampled.";
-  std::string text =
-      fmt::format("worst for float16 is {} ({}, step {}): {} of it would flush to zero", to_printable(worst->name),
-                  amp::name(worst->role), worst->step, percent(worst->underflow[0], 1));
-  text += fmt::format(", {} in bfloat16, {} in float8_e5m2", percent(worst->underflow[1], 1),
-                      percent(worst->underflow[3], 1));
-  return text + (worst->scale != 1 ? fmt::format(" at scale {}.", worst->scale) : ".");
+  return worst;
+}
+
+/// What rounding took from the float16 gradients as it happened, where that was counted.
+std::string flushed_answer(const Report& report) {
+  double kept = 0, flushed = 0;
+  for (const analysis::TensorRow& row : report.answers.tensors) {
+    if (!analysis::is_gradient(row.role) || row.dtype != amp::DType::float16 || !row.rounding) continue;
+    kept += static_cast<double>(row.finite_nonzero());
+    flushed += static_cast<double>(row.rounding->to_zero);
+  }
+  if (kept + flushed == 0) return {};
+  return fmt::format("{} of the non-zero values became zero when rounded to float16. ",
+                     percent(flushed, kept + flushed));
+}
+
+std::string gradients_answer(const Report& report) {
+  if (report.answers.tensors.empty()) return why_not(report, "tensors");
+  std::string text = flushed_answer(report);
+  const auto describe = [](const analysis::TensorRow& row) {
+    return fmt::format("{} (step {}), of which {} flush in float16, {} in bfloat16", to_printable(row.name), row.step,
+                       percent(row.underflow[0], 1), percent(row.underflow[1], 1));
+  };
+  const analysis::TensorRow* scaled = worst_gradient(report, false);
+  const analysis::TensorRow* unscaled = worst_gradient(report, true);
+  if (scaled != nullptr && scaled->scale != 1 && scaled->underflow[0] > 0)
+    text += fmt::format("Worst at scale {}: {}. ", scaled->scale, describe(*scaled));
+  if (unscaled != nullptr && unscaled->underflow[0] > 0)
+    text += fmt::format("Worst without scale: {}.", describe(*unscaled));
+  if (!text.empty()) return text;
+  return scaled == nullptr && unscaled == nullptr ? "no gradient was sampled."
+                                                  : "none of the sampled values would flush to zero in float16.";
+}
+
+/// "fp32,fp16->fp16": what the op was given, each dtype once, and what it computed in.
+std::string dtypes_of(const analysis::OpRow& op) {
+  std::string text;
+  std::vector<amp::DType> seen;
+  for (const amp::DType dtype : op.input_dtypes) {
+    if (std::find(seen.begin(), seen.end(), dtype) != seen.end()) continue;
+    seen.push_back(dtype);
+    if (!text.empty()) text += ',';
+    text += amp::short_name(dtype);
+  }
+  if (!text.empty()) text += "->";
+  return text += amp::short_name(op.compute_dtype);
 }
 
 void write_answers(Text& text, const Report& report) {
@@ -170,12 +206,12 @@ void write_ops(Text& text, const Report& report) {
   const auto& ops = report.answers.ops;
   if (ops.empty()) return;
   text.blank();
-  text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>7}  {}", "op", "phase", "computed in", "calls", "self time",
-                        "share", "why"));
+  text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>7}  {}", "op", "phase", "given->run in", "calls",
+                        "self time", "share", "why"));
   for (std::size_t i = 0; i < ops.size() && i < kTopOps; ++i) {
     const analysis::OpRow& op = ops[i];
     text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>7}  {}", cut_to(to_printable(op.name), 26),
-                          amp::name(op.phase), amp::name(op.compute_dtype), op.calls, time_text(op.cpu_ns),
+                          amp::name(op.phase), cut_to(dtypes_of(op), 14), op.calls, time_text(op.cpu_ns),
                           percent(op.cpu_ns, report.answers.totals.ops_ns), amp::name(op.reason)));
   }
   if (ops.size() > kTopOps) text.line(fmt::format("... and {} more rows in report.json", ops.size() - kTopOps));
@@ -198,13 +234,15 @@ void write_findings(Text& text, const Report& report) {
   const auto& findings = report.findings;
   text.blank();
   text.line(findings.empty() ? "No findings." : fmt::format("Findings ({}), worst first", findings.size()));
-  // As many as the screen holds: a title and up to two lines of advice each, and a line that says what is left.
+  // As many as the screen holds: a title and up to four lines of advice each, and a line that says what is left. The
+  // advice of the worst goes before the titles of the others only as far as each of those gets two lines.
   std::size_t shown = 0;
   for (const analysis::Finding& finding : findings) {
     const std::size_t left = kScreen - std::min(kScreen, text.lines() + kFilesLines + 1);
     if (left < 2) break;
     text.line(fmt::format("  {:<8} {}", analysis::name(finding.severity), to_printable(finding.title)));
-    text.wrap("           ", 11, to_printable(finding.advice), left >= 3 ? 2 : 1);
+    text.wrap("           ", 11, to_printable(finding.advice),
+              std::clamp<std::size_t>(left - 1 - std::min(left - 2, 2 * (findings.size() - shown - 1)), 1, 4));
     ++shown;
   }
   if (findings.size() > shown) text.line(fmt::format("  ... and {} more in report.json", findings.size() - shown));
