@@ -120,9 +120,16 @@ void with_compute_type(DType dtype, F&& f) {
   else if (is_floating(dtype)) f(TypeTag<float>{});
   else f(TypeTag<std::int64_t>{});
 }
+/// float8 is a storage format, as in PyTorch: it is copied, converted and joined, and not computed with.
+inline void refuse_float8(const OpCall& call, DType dtype) {
+  if (is_floating(dtype) && size_of(dtype) == 1)
+    call.fail("is not implemented for " + std::string(name(dtype)) + "; need a conversion by .to() first",
+              ErrorCode::not_implemented);
+}
 /// The same for ops that only exist for floating types; others are an error naming the op.
 template <typename F>
 void with_float_type(const OpCall& call, DType dtype, F&& f) {
+  refuse_float8(call, dtype);
   if (dtype == DType::float64) f(TypeTag<double>{});
   else if (is_floating(dtype)) f(TypeTag<float>{});
   else call.fail("needs a floating dtype: got " + std::string(name(dtype)), ErrorCode::not_implemented);
@@ -147,6 +154,7 @@ template <typename Op>
 Tensors binary(const OpCall& call, Op op) {
   const Tensor &a = call.in(0), &b = call.in(1);
   const DType dtype = result_type({a, b});
+  refuse_float8(call, dtype);
   Tensor out = make_output(call, broadcast_shapes(a.sizes(), b.sizes(), call.info().name), dtype, true);
   with_compute_type(dtype, [&]<typename C>(TypeTag<C>) {
     elementwise<C, 2>(out, {&a, &b}, [op](const C* x, const C* y, C* o, std::int64_t n) {

@@ -14,6 +14,7 @@ using Wide = std::conditional_t<std::is_integral_v<C>, std::int64_t, double>;
 template <typename MakeFor>
 Tensors reduce_to(const OpCall& call, const Reduction& plan, DType dtype, MakeFor make_for) {
   const Tensor& in = call.in(0);
+  refuse_float8(call, in.dtype());
   Tensor out = reduction_output(call, plan, dtype);
   const bool wide = dtype == DType::float64 || in.dtype() == DType::float64;
   const DType compute = wide ? DType::float64 : is_floating(in.dtype()) ? in.dtype() : dtype;

@@ -13,6 +13,7 @@ using Wide = std::conditional_t<std::is_integral_v<C>, std::int64_t, double>;
 template <typename Op>
 Tensors running(const OpCall& call, Op op) {
   const Tensor& in = call.in(0);
+  refuse_float8(call, in.dtype());
   const Shape dims = call.attributes.list("dim", {});
   const int dim = wrap_dim(dims.empty() ? 0 : dims[0], in.dim(), call.info().name);
   const bool reverse = call.attributes.flag("reverse", false);

@@ -16,6 +16,7 @@ template <typename Op>
 Tensors add_scaled(const OpCall& call, Op op) {
   const double value = call.attributes.number("value", 1);
   const DType dtype = result_type({call.in(0), call.in(1), call.in(2)});
+  refuse_float8(call, dtype);
   Tensor out = make_output(call, broadcast3(call), dtype, true);
   with_compute_type(dtype, [&]<typename C>(TypeTag<C>) {
     const C factor = static_cast<C>(value);

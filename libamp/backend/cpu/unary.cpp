@@ -12,6 +12,7 @@ namespace {
 template <typename Op>
 Tensors unary_any(const OpCall& call, Op op) {
   const Tensor& x = call.in(0);
+  refuse_float8(call, x.dtype());
   Tensor out = make_output(call, x.sizes(), x.dtype(), true);
   with_compute_type(x.dtype(), [&]<typename C>(TypeTag<C>) {
     elementwise<C, 1>(out, {&x}, [op](const C* a, C* o, std::int64_t n) {
@@ -34,7 +35,8 @@ Tensors predicate(const OpCall& call, Op op) {
   return {out};
 }
 
-// The inverse of erf: Giles' approximation (2010), then two Newton steps, which bring it to full double precision.
+// The inverse of erf: Giles' approximation (2010), then Newton steps, which bring it to double precision. Two are
+// enough but in the far tail, where the approximation was not made to reach.
 double inverse_erf(double y) {
   if (!(y > -1 && y < 1))
     return std::abs(y) == 1 ? std::copysign(std::numeric_limits<double>::infinity(), y)
@@ -49,11 +51,13 @@ double inverse_erf(double y) {
   double x = 0;
   for (const double c : central ? kCentral : kTail) x = x * w + c;
   x *= y;
-  for (int step = 0; step < 2; ++step) {
+  for (int step = 0; step < 10; ++step) {
     // erfc where erf is near 1: the difference would lose its digits otherwise.
     const double error =
         std::abs(y) < 0.5 ? std::erf(x) - y : std::copysign(1, y) * ((1 - std::abs(y)) - std::erfc(std::abs(x)));
-    x -= error * std::sqrt(std::numbers::pi) / 2 * std::exp(x * x);
+    const double change = error * std::sqrt(std::numbers::pi) / 2 * std::exp(x * x);
+    x -= change;
+    if (std::abs(change) <= 1e-9 * std::abs(x)) break;  // the next one would be below rounding
   }
   return x;
 }
@@ -164,6 +168,7 @@ Tensors clamp(const OpCall& call) {
   const double high = call.attributes.number("max", std::numeric_limits<double>::infinity());
   const Tensor& x = call.in(0);
   // Fractional limits of an integer tensor promote it, as in PyTorch.
+  refuse_float8(call, x.dtype());
   const auto is_whole = [](double v) { return std::isinf(v) || v == std::floor(v); };
   const DType dtype = is_floating(x.dtype()) || (is_whole(low) && is_whole(high)) ? x.dtype() : DType::float32;
   Tensor out = make_output(call, x.sizes(), dtype, true);
