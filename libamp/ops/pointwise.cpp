@@ -118,6 +118,7 @@ const Tensor& clamp_(const Tensor& input, std::optional<double> min, std::option
   return input;
 }
 
+Tensor operator/(double input, const Tensor& other) { return mul(reciprocal(other), wrapped_number(input)); }
 Tensor pow(const Tensor& input, double exponent) { return run1(OpId::pow, {input}, {{"exponent", exponent}}); }
 Tensor pow(const Tensor& input, const Tensor& exponent) { return run1(OpId::pow, {input, exponent}); }
 Tensor pow(double input, const Tensor& exponent) { return run1(OpId::rpow, {exponent}, {{"self", input}}); }

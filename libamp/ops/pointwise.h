@@ -50,6 +50,8 @@ Tensor log2(const Tensor& input);
 Tensor log1p(const Tensor& input);
 Tensor reciprocal(const Tensor& input);
 Tensor rsqrt(const Tensor& input);
+/// reciprocal(other) * input, as PyTorch evaluates number / tensor: so it is float32 there too.
+Tensor operator/(double input, const Tensor& other);
 /// log(1 + exp(beta x)) / beta; x itself where beta x > threshold
 Tensor softplus(const Tensor& input, double beta = 1, double threshold = 20);
 Tensor pow(const Tensor& input, double exponent);

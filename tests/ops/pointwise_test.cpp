@@ -156,6 +156,15 @@ TEST_CASE("erfinv undoes erf") {
   CHECK(gradcheck([](const Tensors& in) { return erfinv(in[0]); }, {x}) == "");
 }
 
+TEST_CASE("a number over a tensor goes through reciprocal, as in PyTorch") {
+  const Tensor x = tensor({2, 4, 7}, {.dtype = DType::float16});
+  CHECK((3 / x).dtype() == DType::float16);
+  // 1/7 and 3/7 are both rounded: 3 * half(1/7), not half(3/7).
+  CHECK((3 / x).to_vector()[2] == (reciprocal(x) * 3).to_vector()[2]);
+  const autocast region(DeviceType::cpu, {.dtype = DType::float16, .policy = Policy::cuda});
+  CHECK((3 / x).dtype() == DType::float32);
+}
+
 TEST_CASE("rounding functions keep integers and have zero gradients") {
   const Tensor x = tensor({-1.5, -0.5, 0.5, 1.5, 2.5, 0.3, -2.7}, {.dtype = DType::float64});
   CHECK(floor(x).to_vector() == std::vector<double>{-2, -1, 0, 1, 2, 0, -3});
