@@ -317,7 +317,7 @@ TEST_CASE("What was flushed in time survives kill -9") {
     Writer writer({.path = dir / "c"});
     if (!writer.start()) _exit(1);
     for (std::uint32_t i = 0; i < 1000; ++i) record_op(writer, i);
-    usleep(300'000);  // several flush intervals
+    usleep(500'000);  // ten flush intervals
     kill(getpid(), SIGKILL);
   });
   REQUIRE(WIFSIGNALED(status));

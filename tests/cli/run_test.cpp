@@ -1,4 +1,5 @@
 // `ampprof run`: the target's streams, signals and exit code are its own, whatever it is and however it ends.
+#include <pty.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -181,6 +182,35 @@ TEST_CASE("A signal sent to ampprof reaches the target, once") {
   }
 }
 
+TEST_CASE("Ctrl-C at a terminal reaches the target once, and the report follows") {
+  const TempDir dir;
+  int terminal = -1;
+  const pid_t pid = forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (pid == 0) {
+    const std::string script =
+        "n=0; trap 'n=$((n+1))' INT; : > '" + (dir / "up") +
+        "'; i=0; while [ $n -eq 0 ] && [ $i -lt 300 ]; do i=$((i+1)); sleep 0.01; done; sleep 0.05; "
+        "echo $n > '" +
+        (dir / "count") + "'; exit 6";
+    execl(ampprof_program().c_str(), "ampprof", "run", "--format", "text", "-o", (dir / "out").c_str(), "sh", "-c",
+          script.c_str(), nullptr);
+    _exit(124);
+  }
+  wait_for(dir / "up");
+  REQUIRE(write(terminal, "\x03", 1) == 1);
+  std::string shown;
+  char buffer[4096];
+  for (ssize_t got; (got = read(terminal, buffer, sizeof buffer)) > 0;)
+    shown.append(buffer, static_cast<std::size_t>(got));
+  int status = 0;
+  waitpid(pid, &status, 0);
+  close(terminal);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 6);
+  CHECK(read_file(dir / "count") == "1\n");
+  CHECK(shown.find("exit 6") != std::string::npos);
+}
+
 TEST_CASE("A signal that ends the target ends ampprof with 128 + n, after the report") {
   const TempDir ready;
   const Run run({"sh", "-c", ": > '" + (ready / "up") + "'; exec sleep 20"}, {.meanwhile = [&](int pid) {
@@ -216,6 +246,14 @@ TEST_CASE("Another tool's injection is left alone and named") {
   const auto reader = run.capture();
   REQUIRE(reader->sources().size() == 1);
   CHECK(reader->sources()[0].state == SourceState::taken_by_other_tool);
+}
+
+TEST_CASE("A target that its reader leaves ends by SIGPIPE, as without ampprof") {
+  const TempDir dir;
+  const auto piped = run_child(
+      {"bash", "-c",
+       ampprof_program() + " run --format text -o '" + (dir / "out") + "' yes | head -n 1; echo ${PIPESTATUS[0]}"});
+  CHECK(piped.out == "y\n" + std::to_string(128 + SIGPIPE) + "\n");
 }
 
 TEST_CASE("The options reach the target's environment") {

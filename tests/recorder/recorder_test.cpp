@@ -137,7 +137,7 @@ TEST_CASE("However a process ends, what was recorded before the last flush is th
               {"end:exception", -1, SIGABRT, false}};
   for (const auto& row : rows) {
     INFO(row.how);
-    const auto recorded = record({"steps:5", "pause:200", row.how});
+    const auto recorded = record({"steps:5", "pause:400", row.how});
     CHECK(recorded.child.exit_code == row.exit_code);
     CHECK(recorded.child.signal == row.signal);
     CHECK(count_of(*recorded.reader, RecordKind::OpEvent) == 5);
