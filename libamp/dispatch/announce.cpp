@@ -19,10 +19,11 @@ std::atomic<bool> measured{false};
 std::atomic<std::uint64_t> lost_to_zero{0}, lost_to_inf{0};
 std::atomic<double> current_scale{1};
 
-// What rounding lost in the storages made in this step. An entry goes when the address is written by another op.
+// What rounding lost in the storages written in this step, by their identity in AllocEvents: addresses are reused
+// within a step. An entry goes when another op writes the storage.
 struct Losses {
   std::mutex mutex;
-  std::unordered_map<const Storage*, RoundingLoss> of;
+  std::unordered_map<std::uint64_t, RoundingLoss> of;
   std::uint32_t step = kNoStep;
 };
 Losses& losses() {
@@ -47,7 +48,8 @@ void keep_losses(const Tensors& outputs) {
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].defined()) continue;
-    const Storage* storage = outputs[i].impl()->storage.get();
+    const std::uint64_t storage = outputs[i].impl()->storage->allocation();
+    if (storage == 0) continue;  // made before anybody listened
     if (i == 0 && measured) {
       l.of[storage] = {true, lost_to_zero, lost_to_inf};
     } else if (!outputs[i].impl()->is_view) {
@@ -59,7 +61,7 @@ void keep_losses(const Tensors& outputs) {
 RoundingLoss loss_in(const Tensor& tensor) {
   auto& l = losses();
   const std::lock_guard lock(l.mutex);
-  const auto found = l.of.find(tensor.impl()->storage.get());
+  const auto found = l.of.find(tensor.impl()->storage->allocation());
   return found == l.of.end() || l.step != step_clock::current() ? RoundingLoss{} : found->second;
 }
 
@@ -93,8 +95,8 @@ void fill_shapes(OpEvent& event, const OpCall& call) {
     if (event.input_count == kMaxEventInputs || used + ndim > kMaxEventDims) return;
     event.input_ndims[event.input_count++] = static_cast<std::uint8_t>(ndim);
     for (const auto size : t.sizes())
-      event.dims[used++] = static_cast<std::uint32_t>(
-          std::min<std::int64_t>(size, std::numeric_limits<std::uint32_t>::max()));
+      event.dims[used++] =
+          static_cast<std::uint32_t>(std::min<std::int64_t>(size, std::numeric_limits<std::uint32_t>::max()));
   }
 }
 
