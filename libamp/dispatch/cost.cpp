@@ -141,4 +141,17 @@ Cost bilinear(const OpCall& call) {
 
 Cost composite(const OpCall&) { return {kUnknown, kUnknown}; }
 
+Cost attention(const OpCall& call) {
+  const Tensor &q = call.in(0), &k = call.in(1), &v = call.in(2);
+  if (q.dim() < 2 || k.dim() < 2 || v.dim() < 2) return {kUnknown, kUnknown};
+  const double pairs = elements(q) * static_cast<double>(k.size(-2));
+  const double out = elements(q) / std::max(1.0, static_cast<double>(q.size(-1))) * static_cast<double>(v.size(-1));
+  return {2 * pairs + 2 * out * static_cast<double>(k.size(-2)), input_bytes(call) + out * static_cast<double>(size_of(q.dtype()))};
+}
+
+Cost attention_backward(const OpCall& call) {
+  const OpCall forward{call.op, {call.in(1), call.in(2), call.in(3)}, {}, {}};
+  return {2.5 * attention(forward).flops, input_bytes(call)};
+}
+
 }  // namespace amp::cost

@@ -20,5 +20,7 @@ Cost optimizer(const OpCall& call);  // two operations per element of state; sta
 Cost add_matmul(const OpCall& call);            // the product of inputs 1 and 2, plus the addend
 Cost bilinear(const OpCall& call);              // 2 rows out (in1 in2 + in2)
 Cost composite(const OpCall& call);             // counted in the ops inside
+Cost attention(const OpCall& call);             // two products for each query and key
+Cost attention_backward(const OpCall& call);    // five of them
 
 }  // namespace amp::cost

@@ -1,6 +1,7 @@
 // The user-facing functions: PyTorch's names and argument order. Each checks its arguments and calls run_op.
 // Split by topic; this header takes them all in.
 #pragma once
+#include "libamp/ops/attention.h"
 #include "libamp/ops/conv.h"
 #include "libamp/ops/create.h"
 #include "libamp/ops/distance.h"
@@ -8,9 +9,12 @@
 #include "libamp/ops/join.h"
 #include "libamp/ops/loss.h"
 #include "libamp/ops/math.h"
+#include "libamp/ops/norm.h"
 #include "libamp/ops/pointwise.h"
 #include "libamp/ops/pool.h"
 #include "libamp/ops/product.h"
 #include "libamp/ops/reduce.h"
+#include "libamp/ops/rnn.h"
+#include "libamp/ops/sample.h"
 #include "libamp/ops/softmax.h"
 #include "libamp/ops/view.h"

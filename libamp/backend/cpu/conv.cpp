@@ -11,26 +11,6 @@ struct Tiles {
       : columns(conv_tile_columns(g, element_bytes)), per_image((g.out_positions() + columns - 1) / columns) {}
 };
 
-// The images of a contiguous tensor in compute type C, widened one at a time.
-template <typename C>
-class Images {
- public:
-  Images(const Tensor& tensor, std::int64_t image_elements) : tensor_(tensor), n_(image_elements) {
-    if (tensor.dtype() != kDTypeOf<C>) buffer_.emplace(static_cast<std::size_t>(n_) * sizeof(C), false);
-  }
-  const C* at(std::int64_t image) {
-    if (!buffer_) return tensor_.data<C>() + image * n_;
-    if (image != held_) load_as<C>(tensor_.raw(), tensor_.dtype(), image * n_, 1, n_, buffer_->template data<C>());
-    held_ = image;
-    return buffer_->template data<C>();
-  }
-
- private:
-  const Tensor& tensor_;
-  std::int64_t n_, held_ = -1;
-  std::optional<Workspace> buffer_;
-};
-
 // The columns of one group's tile: a copy, or the image itself for pointwise convolutions.
 template <typename C>
 Matrix<C> tile_columns(const ConvGeometry& g, const C* group_image, std::int64_t first, std::int64_t last, C* buffer) {
@@ -53,7 +33,7 @@ void forward(const ConvGeometry& g, const Tensor& input, const Tensor& weight, c
   const bool direct = out.dtype() == kDTypeOf<C>;
   const std::optional<SerialBlas> serial = work > 1 ? std::optional<SerialBlas>(std::in_place) : std::nullopt;
   parallel_for(work, 1, [&](std::int64_t begin, std::int64_t end) {
-    Images<C> images(source, g.in_channels * g.in_positions());
+    Slices<C> images(source, g.in_channels * g.in_positions());
     const Workspace columns(column_buffer_bytes<C>(g, tiles), true);
     const Workspace results(direct ? 0 : static_cast<std::size_t>(g.out_channels * tiles.columns) * sizeof(C), false);
     for (std::int64_t item = begin; item < end; ++item) {
@@ -85,7 +65,7 @@ void add_weight_gradient(const ConvGeometry& g, const Tensor& grad, const Tensor
                          std::int64_t end, C* sum) {
   const Tiles tiles(g, sizeof(C));
   const std::int64_t positions = g.out_positions();
-  Images<C> grads(grad, g.out_channels * positions), images(input, g.in_channels * g.in_positions());
+  Slices<C> grads(grad, g.out_channels * positions), images(input, g.in_channels * g.in_positions());
   const Workspace columns(column_buffer_bytes<C>(g, tiles), true);
   for (std::int64_t image = begin; image < end; ++image) {
     const C* grad_image = grads.at(image);

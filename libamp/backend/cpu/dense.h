@@ -38,6 +38,27 @@ class Wide {
   const C* data_ = nullptr;
 };
 
+/// Equal slices of a contiguous tensor in compute type C, such as the images of a batch: widened one at a time, and held
+/// while the same one is asked for. One reader per thread.
+template <typename C>
+class Slices {
+ public:
+  Slices(const Tensor& tensor, std::int64_t slice_elements) : tensor_(tensor), n_(slice_elements) {
+    if (tensor.dtype() != kDTypeOf<C>) buffer_ = std::make_unique<Workspace>(static_cast<std::size_t>(n_) * sizeof(C), false);
+  }
+  const C* at(std::int64_t slice) {
+    if (!buffer_) return tensor_.data<C>() + slice * n_;
+    if (slice != held_) load_as<C>(tensor_.raw(), tensor_.dtype(), slice * n_, 1, n_, buffer_->template data<C>());
+    held_ = slice;
+    return buffer_->template data<C>();
+  }
+
+ private:
+  const Tensor& tensor_;
+  std::int64_t n_, held_ = -1;
+  std::unique_ptr<Workspace> buffer_;
+};
+
 /// A contiguous output written in pieces of compute type C: pieces point into the tensor where it has that type, else
 /// into `buffer` and are rounded on store().
 template <typename C>
