@@ -5,6 +5,7 @@
 
 #include "libamp/nn/init.h"
 #include "libamp/ops/conv.h"
+#include "libamp/ops/index.h"
 #include "libamp/ops/math.h"
 #include "libamp/ops/pointwise.h"
 #include "libamp/ops/pool.h"
@@ -52,8 +53,28 @@ Tensor Conv2d::forward(const Tensor& input) {
   return conv2d(input, weight, bias, arguments_.stride, arguments_.padding, arguments_.dilation, arguments_.groups);
 }
 
-Tensor ReLU::forward(const Tensor& input) { return relu(input); }
 Tensor MaxPool2d::forward(const Tensor& input) { return max_pool2d(input, kernel_size_, stride_, padding_); }
+Tensor AvgPool2d::forward(const Tensor& input) { return avg_pool2d(input, kernel_size_, stride_, padding_); }
+Tensor AdaptiveAvgPool2d::forward(const Tensor& input) { return adaptive_avg_pool2d(input, output_size_); }
 Tensor Flatten::forward(const Tensor& input) { return flatten(input, start_dim_, end_dim_); }
+
+Embedding::Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, std::int64_t padding_idx)
+    : padding_idx_(padding_idx) {
+  if (padding_idx < -1 || padding_idx >= num_embeddings)
+    fail(ErrorCode::value, "Embedding",
+         "padding_idx must be a row of the table: got " + std::to_string(padding_idx) + " of " + std::to_string(num_embeddings));
+  const CauseScope cause(&Context::cause, MemoryCause::weights);
+  const Tensor table = empty({num_embeddings, embedding_dim});
+  init::normal_(table);
+  if (padding_idx >= 0) init::constant_(table.select(0, padding_idx), 0);
+  weight = register_parameter("weight", table);
+}
+Tensor Embedding::forward(const Tensor& input) { return embedding(weight, input, padding_idx_); }
+
+Dropout::Dropout(double p) : p_(p) {
+  if (!(p >= 0 && p <= 1))
+    fail(ErrorCode::value, "Dropout", "p must be a probability: got " + std::to_string(p) + ", need a value in [0, 1]");
+}
+Tensor Dropout::forward(const Tensor& input) { return dropout(input, p_, is_training()); }
 
 }  // namespace amp::nn

@@ -34,11 +34,6 @@ class Conv2d : public Module {
   ConvArguments arguments_;
 };
 
-class ReLU : public Module {
- public:
-  Tensor forward(const Tensor& input) override;
-};
-
 class MaxPool2d : public Module {
  public:
   /// stride left out: the kernel size
@@ -50,6 +45,26 @@ class MaxPool2d : public Module {
   SizeList kernel_size_, stride_, padding_;
 };
 
+class AvgPool2d : public Module {
+ public:
+  /// stride left out: the kernel size
+  explicit AvgPool2d(const SizeList& kernel_size, const SizeList& stride = {}, const SizeList& padding = 0)
+      : kernel_size_(kernel_size), stride_(stride), padding_(padding) {}
+  Tensor forward(const Tensor& input) override;
+
+ private:
+  SizeList kernel_size_, stride_, padding_;
+};
+
+class AdaptiveAvgPool2d : public Module {
+ public:
+  explicit AdaptiveAvgPool2d(const SizeList& output_size) : output_size_(output_size) {}
+  Tensor forward(const Tensor& input) override;
+
+ private:
+  SizeList output_size_;
+};
+
 class Flatten : public Module {
  public:
   explicit Flatten(std::int64_t start_dim = 1, std::int64_t end_dim = -1) : start_dim_(start_dim), end_dim_(end_dim) {}
@@ -57,6 +72,29 @@ class Flatten : public Module {
 
  private:
   std::int64_t start_dim_, end_dim_;
+};
+
+/// Rows of a table [num_embeddings, embedding_dim] that starts normal(0, 1). input: int64 of any shape.
+class Embedding : public Module {
+ public:
+  /// padding_idx: a row that starts as zeros and gets no gradient; -1: none
+  Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, std::int64_t padding_idx = -1);
+  Tensor forward(const Tensor& input) override;
+  Tensor weight;
+
+ private:
+  std::int64_t padding_idx_;
+};
+
+/// Zeroes elements with probability p while training, and scales the others by 1 / (1 - p).
+class Dropout : public Module {
+ public:
+  /// Throws Error(value) for a p outside [0, 1].
+  explicit Dropout(double p = 0.5);
+  Tensor forward(const Tensor& input) override;
+
+ private:
+  double p_;
 };
 
 }  // namespace amp::nn

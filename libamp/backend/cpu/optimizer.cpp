@@ -31,6 +31,12 @@ void check_operands(const OpCall& call, std::size_t count) {
     if (call.has(i)) require_same_sizes(call, call.in(i), p, i == 1 ? "the gradient" : "the optimizer's state");
 }
 
+// a + b c rounded once, as PyTorch's kernels have it on both devices: the product of two floats is exact in double.
+inline float add_product(float a, float b, float c) {
+  return static_cast<float>(static_cast<double>(a) + static_cast<double>(b) * static_cast<double>(c));
+}
+inline double add_product(double a, double b, double c) { return a + b * c; }
+
 template <typename C>
 void unscale_block(C* g, std::int64_t n, double scale) {
   for (std::int64_t i = 0; i < n; ++i) g[i] = static_cast<C>(static_cast<double>(g[i]) / scale);
@@ -53,17 +59,17 @@ void sgd(const OpCall& call, double grad_scale) {
     if (unscales) unscale_block(b[1], n, grad_scale);
     for (std::int64_t i = 0; i < n; ++i) d[i] = maximize ? -b[1][i] : b[1][i];
     if (decay != 0)
-      for (std::int64_t i = 0; i < n; ++i) d[i] = d[i] + decay * w[i];
+      for (std::int64_t i = 0; i < n; ++i) d[i] = add_product(d[i], decay, w[i]);
     if (has_buffer) {
       C* m = b[2];
       if (first) std::copy(d, d + n, m);
       else
-        for (std::int64_t i = 0; i < n; ++i) m[i] = m[i] * momentum + keep * d[i];
+        for (std::int64_t i = 0; i < n; ++i) m[i] = add_product(m[i] * momentum, keep, d[i]);
       if (nesterov)
-        for (std::int64_t i = 0; i < n; ++i) d[i] = d[i] + momentum * m[i];
+        for (std::int64_t i = 0; i < n; ++i) d[i] = add_product(d[i], momentum, m[i]);
       else std::copy(m, m + n, d);
     }
-    for (std::int64_t i = 0; i < n; ++i) w[i] = w[i] - lr * d[i];
+    for (std::int64_t i = 0; i < n; ++i) w[i] = add_product(w[i], -lr, d[i]);
     if (has_master) std::copy(w, w + n, b[0]);
   });
 }
