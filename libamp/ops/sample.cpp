@@ -60,14 +60,14 @@ Tensor interpolate(const Tensor& input, const SizeList& size, std::string_view m
   return resample(input, size.expand(input.dim() - 2, "interpolate"), mode, align_corners, {});
 }
 
-Tensor interpolate(const Tensor& input, const std::vector<double>& scale_factors, std::string_view mode, bool align_corners) {
+Tensor interpolate(const Tensor& input, const ScaleFactors& scale_factors, std::string_view mode, bool align_corners) {
   require_spatial(input);
   const auto spatial = static_cast<std::size_t>(input.dim() - 2);
-  std::vector<double> factors = scale_factors;
+  std::vector<double> factors = scale_factors.values;
   if (factors.size() == 1) factors.resize(spatial, factors[0]);
   if (factors.size() != spatial)
     fail(ErrorCode::value, "interpolate",
-         "wrong number of scale factors: got " + std::to_string(scale_factors.size()) + ", need 1 or " + std::to_string(spatial));
+         "wrong number of scale factors: got " + std::to_string(scale_factors.values.size()) + ", need 1 or " + std::to_string(spatial));
   Shape size;
   for (std::size_t d = 0; d < spatial; ++d)
     size.push_back(static_cast<std::int64_t>(std::floor(static_cast<double>(input.size(static_cast<std::int64_t>(d) + 2)) * factors[d])));
