@@ -23,14 +23,20 @@ struct Run {
   double accuracy = 0;
 };
 
+// Bounds on the relative deviation of the loss: of each of the first `each_steps`, and of their mean over kMeanSteps.
+// A half precision run cannot be held to a bound step by step for long: with the same rounding to half and sums in
+// float64, in float32, or truncated every 4 to 64 products as matrix units do, PyTorch's own curve moves by 17 to 43 %
+// at single steps below 50 (and its fp16 and fp32 curves differ by up to 29 % there).
 struct Limit {
-  std::size_t steps;
-  double relative;
+  std::size_t each_steps;
+  double each;
+  double mean;
 };
+constexpr std::size_t kMeanSteps = 50;
 
-std::vector<Limit> loss_limits(const std::string& precision) {
-  if (precision == "fp32") return {{50, 1e-4}};
-  return {{10, 0.01}, {50, 0.08}};
+Limit loss_limit(const std::string& precision) {
+  if (precision == "fp32") return {50, 1e-4, 1e-4};
+  return {10, 0.01, 0.08};
 }
 
 void train_step(nn::Sequential& model, SGD& optimizer, GradScaler& scaler, std::optional<DType> low,
@@ -77,16 +83,19 @@ Run train(const std::string& model_name, const std::string& precision, std::int6
 }
 
 std::string check_loss(const Run& run, const Json& need, const std::string& precision) {
-  std::size_t begin = 0;
-  for (const Limit& limit : loss_limits(precision)) {
-    for (std::size_t s = begin; s < std::min({limit.steps, run.loss.size(), need.size()}); ++s) {
-      const double wanted = to_double(need[s]), off = std::abs(run.loss[s] - wanted) / std::abs(wanted);
-      if (!(off <= limit.relative))
-        return fmt::format("step {}: got {:.7f}, need {:.7f} within {} (off by {:.2g})", s, run.loss[s], wanted,
-                           limit.relative, off);
-    }
-    begin = limit.steps;
+  const Limit limit = loss_limit(precision);
+  const std::size_t steps = std::min({kMeanSteps, run.loss.size(), need.size()});
+  double sum = 0;
+  for (std::size_t s = 0; s < steps; ++s) {
+    const double wanted = to_double(need[s]), off = std::abs(run.loss[s] - wanted) / std::abs(wanted);
+    sum += off;
+    if (!(off <= limit.each) && s < limit.each_steps)
+      return fmt::format("step {}: got {:.7f}, need {:.7f} within {} (off by {:.2g})", s, run.loss[s], wanted, limit.each,
+                         off);
   }
+  const double mean = steps == 0 ? 0 : sum / static_cast<double>(steps);
+  if (!(mean <= limit.mean))
+    return fmt::format("first {} steps: off by {:.2g} on average, need at most {}", steps, mean, limit.mean);
   return {};
 }
 
