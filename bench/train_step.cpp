@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libamp/amp.h"
+#include "libamp/core/thread_pool.h"
 
 namespace {
 
@@ -63,6 +64,6 @@ int main(int argc, char** argv) {
   }
   std::sort(times_ns.begin(), times_ns.end());
   fmt::print("{{\"model\": \"{}\", \"precision\": \"{}\", \"threads\": {}, \"median_step_ns\": {:.0f}}}\n", model_name,
-             precision, num_threads(), times_ns[times_ns.size() / 2]);
+             precision, amp::num_threads(), times_ns[times_ns.size() / 2]);
   return 0;
 }
