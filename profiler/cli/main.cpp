@@ -1,4 +1,5 @@
 // ampprof: one verb a file, each found in commands.def.
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +10,19 @@
 #include "profiler/cli/command.h"
 #include "profiler/cli/run_command.h"
 
+namespace {
+
+// Where a standard stream is closed, the next file opened would take its number and get what is printed. Closed again
+// on exec: a target that is run sees its streams as they were.
+void reserve_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd) return;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  reserve_standard_streams();
   CLI::App app("Profiles mixed precision training: what ran in which dtype and why, what it cost and what it saved.",
                "ampprof");
   app.require_subcommand(1);

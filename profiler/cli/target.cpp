@@ -185,7 +185,11 @@ void exit_with_on_signals(int exit_code) {
     [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
     _exit(code_on_signal.load());
   };
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup stays nohup
+  }
 }
 
 }  // namespace ampprof::cli

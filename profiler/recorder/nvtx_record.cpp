@@ -94,8 +94,8 @@ std::string_view bounded(const char* text) noexcept {
 NarrowText::NarrowText(const wchar_t* text) noexcept {
   static_assert(sizeof(wchar_t) == 4);
   for (; text != nullptr && *text != 0 && size_ + 4 <= sizeof bytes_; ++text) {
-    const auto c = static_cast<std::uint32_t>(*text);
-    const auto put = [&](std::uint32_t byte) { bytes_[size_++] = static_cast<char>(byte); };
+    const auto c = static_cast<char32_t>(*text);
+    const auto put = [&](char32_t byte) { bytes_[size_++] = static_cast<char>(byte); };
     if (c < 0x80) {
       put(c);
     } else if (c < 0x800) {

@@ -127,6 +127,22 @@ TEST_CASE("Standard input and output pass through byte for byte") {
   CHECK(piped.out == bytes);
 }
 
+TEST_CASE("Closed standard streams stay closed for the target, and no file takes their place") {
+  const TempDir dir;
+  const std::string see =
+      "for fd in 0 1 2; do [ -e /proc/$$/fd/$fd ] && echo $fd >> '" + (dir / "open") + "'; done; true";
+  const auto child = run_child(
+      {"sh", "-c",
+       ampprof_program() + " run --format text,json -o '" + (dir / "out") + "' sh -c \"" + "$SEE\" <&- >&- 2>&-"},
+      {.environment = {{"SEE", see}}});
+  CHECK(child.exit_code == 0);
+  CHECK(!fs::exists(dir / "open"));
+  CHECK(read_file(dir / "out/report.json").starts_with("{"));
+  CHECK(read_file(dir / "out/report.txt").find("exit 0") != std::string::npos);
+  std::string error;
+  CHECK(Reader::open(dir / "out", error));
+}
+
 TEST_CASE("The report stays out of a pipe that the output goes to") {
   const Run run({"echo", "result"});
   CHECK(run.child.out == "result\n");
