@@ -1,10 +1,10 @@
 // ops.jsonl: op cases under autocast. The error or its absence, dtypes and shapes must match; values within a tolerance
 // worked out from the dtypes that took part and the length of the reductions.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "libamp/autocast/scope.h"
 #include "libamp/autograd/autograd.h"
@@ -48,19 +48,25 @@ GoldenCall::Value attribute_of(const Json& value) {
 // Distance between 1 and the next value of the type.
 double epsilon(DType dtype) {
   switch (dtype) {
-    case DType::float16: return 0x1p-10;
-    case DType::bfloat16: return 0x1p-7;
-    case DType::float32: return 0x1p-23;
-    case DType::float64: return 1e-9;  // the files print nine digits
-    default: return 0;
+    case DType::float16:
+      return 0x1p-10;
+    case DType::bfloat16:
+      return 0x1p-7;
+    case DType::float32:
+      return 0x1p-23;
+    case DType::float64:
+      return 1e-9;  // the files print nine digits
+    default:
+      return 0;
   }
 }
 
-// Gradients that the cases' own tensors have gathered. make_golden.py uses the same float32 tensors in all variants of a
-// record without clearing their gradients, so what the file holds is the sum over the variants up to that one.
+// Gradients that the cases' own tensors have gathered. make_golden.py uses the same float32 tensors in all variants of
+// a record without clearing their gradients, so what the file holds is the sum over the variants up to that one.
 struct Gathered {
   std::map<std::string, Tensor> gradients;
   double widest_epsilon = 0;
+  int variants = 0;
 };
 
 class Variant {
@@ -136,7 +142,8 @@ class Variant {
   }
 
   std::string check_tensor(const Tensor& got, const Json& need, bool shape_matters) const {
-    if (got.dtype() != dtype_of(need.at("dtype"))) return fmt::format("got {}, need {}", name(got.dtype()), need.at("dtype").dump());
+    if (got.dtype() != dtype_of(need.at("dtype")))
+      return fmt::format("got {}, need {}", name(got.dtype()), need.at("dtype").dump());
     if (shape_matters && !(got.sizes() == shape_of(need)))
       return fmt::format("got shape {}, need {}", to_string(got.sizes()), to_string(shape_of(need)));
     const std::vector<double> a = got.to_vector(), b = values_of(need);
@@ -173,7 +180,7 @@ class Variant {
     const bool expects = variant_.contains("grads"), expects_error = variant_.contains("backward_error");
     if (!loss.defined()) return expects || expects_error ? "got no output that requires a gradient" : "";
     if (!expects && !expects_error) return "got an output that requires a gradient, need none";
-    smallest_terms_ = 0.75;  // the largest w: terms may be as large, and cancel
+    smallest_terms_ = 1;  // w is up to 0.75: terms may be as large and a little more, and cancel
     try {
       loss.backward();
     } catch (const Error& e) {
@@ -182,13 +189,15 @@ class Variant {
                  : std::string("backward: got an error: ") + e.what();
     }
     if (expects_error) return "backward: got no error, need " + variant_.at("backward_error").dump();
+    ++gathered_.variants;
     gathered_.widest_epsilon = std::max(gathered_.widest_epsilon, widest_epsilon_);
     std::string why;
     for (const auto& [name, t] : call_.inputs) {
       const Tensor g = t.is_floating_point() ? t.grad() : Tensor();
       Tensor& sum = gathered_.gradients[name];
       if (g.defined()) sum = sum.defined() ? sum + g.to(DType::float32) : g.to(DType::float32);
-      // The file has no gradient where the case's tensor was itself copied from the one that gathers it (another device).
+      // The file has no gradient where the case's tensor was itself copied from the one that gathers it (another
+      // device).
       if (!variant_.at("grads").contains(name) || !why.empty()) continue;
       why = g.defined() ? check_gradient(g, sum, variant_.at("grads").at(name)) : "got none";
       if (!why.empty()) why = fmt::format("gradient of {}: {}", name, why);
@@ -200,9 +209,11 @@ class Variant {
   std::string check_gradient(const Tensor& own, const Tensor& sum, const Json& need) {
     std::string why = check_tensor(own, need, true);
     if (why.empty() || own.dtype() != DType::float32) return why;
-    const double before = std::exchange(widest_epsilon_, gathered_.widest_epsilon);
+    const double epsilon_before = std::exchange(widest_epsilon_, gathered_.widest_epsilon);
+    const double terms_before = std::exchange(smallest_terms_, smallest_terms_ * gathered_.variants);
     const bool fits_sum = check_tensor(sum, need, true).empty();
-    widest_epsilon_ = before;
+    widest_epsilon_ = epsilon_before;
+    smallest_terms_ = terms_before;
     return fits_sum ? "" : why;
   }
 
@@ -220,15 +231,18 @@ void run_record(const Json& record, Score& score) {
   const Adaptor adaptor = find_adaptor(op);
   Gathered gathered;
   for (const Json& variant : record.at("variants")) {
-    const std::string which = fmt::format("{} {} {}", op, record.at("attrs").dump(), variant.at("name").get<std::string>());
+    const std::string which =
+        fmt::format("{} {} {}", op, record.at("attrs").dump(), variant.at("name").get<std::string>());
     std::string why = "the op has no adaptor";
     try {
       if (adaptor != nullptr) why = Variant(record, variant, gathered).run(adaptor);
     } catch (const std::exception& e) {
       why = e.what();
     }
-    if (why.empty()) score.pass();
-    else score.fail("ops", which, why);
+    if (why.empty())
+      score.pass();
+    else
+      score.fail("ops", which, why);
   }
 }
 
