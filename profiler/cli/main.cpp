@@ -1,9 +1,10 @@
 // ampprof: one verb a file, each found in commands.def.
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,7 @@ int main(int argc, char** argv) {
     // CLI11 numbers its errors as it likes; for us they are all usage, and --help is no error.
     return app.exit(error) == 0 ? ampprof::cli::kExitFine : ampprof::cli::kExitUsage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "ampprof: {}\n", error.what());
+    std::fprintf(stderr, "ampprof: %s\n", error.what());  // fmt would throw where the stream is closed
     return ampprof::cli::kExitUsage;
   }
   return exit_code;

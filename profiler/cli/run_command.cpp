@@ -25,6 +25,13 @@ namespace {
 constexpr char kNvtxVariable[] = "NVTX_INJECTION64_PATH";
 constexpr char kCudaVariable[] = "CUDA_INJECTION64_PATH";
 
+/// Prints, or does not where the stream is closed or full: that is no reason to end a run, or to end it differently.
+template <class... Args>
+void say(std::FILE* to, fmt::format_string<Args...> format, Args&&... args) {
+  const std::string text = fmt::format(format, std::forward<Args>(args)...);
+  std::fwrite(text.data(), 1, text.size(), to);
+}
+
 struct RunOptions {
   std::string out_dir = "ampprof-out";
   std::string steps, stats = "every=100", gpu_metrics = "auto", format = "text,json,html,trace";
@@ -77,15 +84,15 @@ void inject(const char* variable, const std::string& recorder, capture::Source s
     return;
   }
   const std::string reason = fmt::format("{} is already set to {} and was left alone", variable, present);
-  fmt::print(stderr, "ampprof: {}: ampprof records nothing from there\n", reason);
+  say(stderr, "ampprof: {}: ampprof records nothing from there\n", reason);
   begin.sources.push_back({source, capture::SourceState::taken_by_other_tool, reason});
 }
 
 void print_start_error(const std::string& command, const TargetResult& result) {
   if (result.code() == 127)
-    fmt::print(stderr, "ampprof: {}: command not found\n", command);
+    say(stderr, "ampprof: {}: command not found\n", command);
   else
-    fmt::print(stderr, "ampprof: {}: cannot be executed: {}\n", command, std::strerror(result.start_errno));
+    say(stderr, "ampprof: {}: cannot be executed: {}\n", command, std::strerror(result.start_errno));
 }
 
 /// The report is ours, the run is not: whatever goes wrong here is said on standard error and changes no exit code.
@@ -98,10 +105,9 @@ void write_report(const std::string& dir, const report::Formats& formats) {
   std::fflush(nullptr);
   // Not into a pipe that the target's output goes to.
   std::FILE* terminal = isatty(STDOUT_FILENO) == 1 ? stdout : stderr;
-  if (!outcome.text.empty()) fmt::print(terminal, "{}", outcome.text);
-  for (const std::string& message : outcome.messages) fmt::print(stderr, "ampprof: {}\n", message);
-  if (outcome.status == report::ReportOutcome::Status::unreadable)
-    fmt::print(stderr, "ampprof: no report was written\n");
+  if (!outcome.text.empty()) say(terminal, "{}", outcome.text);
+  for (const std::string& message : outcome.messages) say(stderr, "ampprof: {}\n", message);
+  if (outcome.status == report::ReportOutcome::Status::unreadable) say(stderr, "ampprof: no report was written\n");
   std::fflush(nullptr);
 }
 
@@ -109,10 +115,11 @@ std::vector<std::string> target_command;  // by take_target_command
 
 int run(const RunOptions& options, const std::vector<std::string>& command) {
   const auto usage = [](const std::string& what) {
-    fmt::print(stderr, "ampprof run: {}\n", what);
+    say(stderr, "ampprof run: {}\n", what);
     return kExitUsage;
   };
   if (command.empty()) return usage("need a command to run");
+  ignore_broken_pipes();
   capture::RunBegin begin;
   begin.command = command;
   if (const auto mistake = read_sampling(options, begin)) return usage(*mistake);
@@ -124,7 +131,7 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
   const std::string wanted = report::make_output_dir(options.out_dir, error);
   if (wanted.empty()) return usage(error);
   const std::string dir = std::filesystem::canonical(wanted).string();
-  fmt::print(stderr, "ampprof: writing to {}\n", wanted);
+  say(stderr, "ampprof: writing to {}\n", wanted);
 
   Environment environment;
   inject(kNvtxVariable, recorder, capture::Source::nvtx, environment, begin);
@@ -135,7 +142,7 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
 
   capture::RunRecord record(dir + "/" + capture::kCaptureFileName);
   if (!record.begin(begin))
-    fmt::print(stderr, "ampprof: cannot write {}/{}: {}\n", wanted, capture::kCaptureFileName, std::strerror(errno));
+    say(stderr, "ampprof: cannot write {}/{}: {}\n", wanted, capture::kCaptureFileName, std::strerror(errno));
   const TargetResult result = run_target(command, environment);
   exit_with_on_signals(result.code());
   if (result.start_errno != 0) print_start_error(command[0], result);
@@ -146,7 +153,7 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
   end.wall_ns = result.wall_ns;
   end.user_ns = result.user_ns;
   end.system_ns = result.system_ns;
-  if (!record.end(end)) fmt::print(stderr, "ampprof: the end of the run could not be added to the capture\n");
+  if (!record.end(end)) say(stderr, "ampprof: the end of the run could not be added to the capture\n");
   if (result.start_errno == 0) write_report(dir, formats);
   return result.code();
 }

@@ -39,6 +39,10 @@ sigset_t watched_signals() {
   return set;
 }
 
+std::atomic<int> code_on_signal{0};
+struct sigaction pipe_action_before;
+bool pipes_ignored = false;
+
 struct SignalState {
   sigset_t mask;
   struct sigaction child_action;
@@ -52,6 +56,7 @@ struct SignalState {
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   sigaction(SIGCHLD, &before.child_action, nullptr);
+  if (pipes_ignored) sigaction(SIGPIPE, &pipe_action_before, nullptr);
   sigprocmask(SIG_SETMASK, &before.mask, nullptr);
   execvp(arguments[0], arguments.data());
   const int error = errno;
@@ -125,8 +130,6 @@ class Watch {
   bool stopped_ = false;
 };
 
-std::atomic<int> code_on_signal{0};
-
 }  // namespace
 
 int TargetResult::code() const {
@@ -174,6 +177,12 @@ TargetResult run_target(const std::vector<std::string>& command,
   sigaction(SIGCHLD, &before.child_action, nullptr);
   sigprocmask(SIG_SETMASK, &before.mask, nullptr);
   return result;
+}
+
+void ignore_broken_pipes() {
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  pipes_ignored = sigaction(SIGPIPE, &ignore, &pipe_action_before) == 0;
 }
 
 void exit_with_on_signals(int exit_code) {

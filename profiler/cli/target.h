@@ -25,6 +25,9 @@ struct TargetResult {
 TargetResult run_target(const std::vector<std::string>& command,
                         const std::vector<std::pair<std::string, std::string>>& environment);
 
+/// From here on a reader that left is no reason for ampprof to end. The target gets SIGPIPE as it was.
+void ignore_broken_pipes();
+
 /// From here on SIGINT, SIGTERM and SIGHUP end ampprof with this exit code: the target has ended, what is left is ours.
 void exit_with_on_signals(int exit_code);
 

@@ -143,6 +143,18 @@ TEST_CASE("Closed standard streams stay closed for the target, and no file takes
   CHECK(Reader::open(dir / "out", error));
 }
 
+TEST_CASE("Where nobody hears ampprof the target still runs and its exit code stands") {
+  for (const char* streams : {"2> /dev/full", "> /dev/full 2> /dev/full", "2>&1 | true", "2> >(exec 0<&-; true)"}) {
+    const TempDir dir;
+    const auto child = run_child({"bash", "-c",
+                                  ampprof_program() + " run --format text -o '" + (dir / "out") +
+                                      "' sh -c 'sleep 0.2; exit 5' " + streams + "; exit ${PIPESTATUS[0]}"});
+    INFO(streams);
+    CHECK(child.exit_code == 5);
+    CHECK(fs::exists(dir / "out/report.txt"));
+  }
+}
+
 TEST_CASE("The report stays out of a pipe that the output goes to") {
   const Run run({"echo", "result"});
   CHECK(run.child.out == "result\n");
