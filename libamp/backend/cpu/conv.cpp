@@ -24,6 +24,17 @@ std::size_t column_buffer_bytes(const ConvGeometry& g, const Tiles& tiles) {
   return g.is_pointwise() ? 0 : static_cast<std::size_t>(g.column_rows() * tiles.columns) * sizeof(C);
 }
 
+// Writes one channel of a narrow output. The sum of products is rounded to the type and then the bias is added and
+// rounded again, as PyTorch does on CUDA (cuDNN's convolution, then an in-place add of the bias).
+template <typename C>
+void store_rounded(const Tensor& out, std::int64_t at, std::int64_t n, C* values, const C* bias) {
+  store_from<C>(out.raw(), out.dtype(), at, 1, n, values);
+  if (bias == nullptr) return;
+  load_as<C>(out.raw(), out.dtype(), at, 1, n, values);
+  for (std::int64_t i = 0; i < n; ++i) values[i] += *bias;
+  store_from<C>(out.raw(), out.dtype(), at, 1, n, values);
+}
+
 template <typename C>
 void forward(const ConvGeometry& g, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& out) {
   const Tensor source = dense(input);
@@ -43,18 +54,19 @@ void forward(const ConvGeometry& g, const Tensor& input, const Tensor& weight, c
       const std::int64_t out_at = image * g.out_channels * positions + first;
       C* result = direct ? out.data<C>() + out_at : results.data<C>();
       const std::int64_t step = direct ? positions : n;
-      if (biases)
+      const bool bias_first = biases && direct;
+      if (bias_first)
         for (std::int64_t o = 0; o < g.out_channels; ++o) std::fill_n(result + o * step, n, biases[o]);
       for (std::int64_t group = 0; group < g.groups; ++group) {
         const C* group_weights = weights.data() + group * g.out_per_group() * g.column_rows();
         const Matrix<C> tile =
             tile_columns<C>(g, in + group * g.in_per_group() * g.in_positions(), first, last, columns.data<C>());
         gemm<C>({group_weights, g.out_per_group(), g.column_rows(), g.column_rows(), 1}, tile,
-                result + group * g.out_per_group() * step, step, C(1), biases ? C(1) : C(0));
+                result + group * g.out_per_group() * step, step, C(1), bias_first ? C(1) : C(0));
       }
       if (direct) continue;
       for (std::int64_t o = 0; o < g.out_channels; ++o)
-        store_from<C>(out.raw(), out.dtype(), out_at + o * positions, 1, n, result + o * n);
+        store_rounded<C>(out, out_at + o * positions, n, result + o * n, biases ? &biases[o] : nullptr);
     }
   });
 }

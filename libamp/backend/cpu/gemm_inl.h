@@ -1,6 +1,7 @@
 // The templates of gemm.h.
 #pragma once
 #include "libamp/backend/cpu/elementwise.h"
+#include "libamp/backend/cpu/gemm.h"
 
 namespace amp::cpu {
 
