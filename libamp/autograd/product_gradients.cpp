@@ -52,13 +52,13 @@ Tensors addr(const GradCall& g) {
       [&](const Tensor& grad) { return matmul(turned(grad), g.in(1)); });
 }
 
-// out[r, o] = sum_ij x[r, i] w[o, i, j] y[r, j] + bias[o], with leading dims folded into r.
-Tensors bilinear(const GradCall& g) {
+// out[r, o] = sum_ij x[r, i] w[o, i, j] y[r, j], with leading dims folded into r.
+Tensors trilinear(const GradCall& g) {
   const Tensor x = g.in(0), y = g.in(1), w = g.in(2);
   const std::int64_t outs = w.size(0), ni = w.size(1), nj = w.size(2);
   const Tensor grad = reshape(g.grad(), {-1, outs}), xs = reshape(x, {-1, ni}), ys = reshape(y, {-1, nj});
   const std::int64_t rows = grad.size(0);
-  Tensors result(4);
+  Tensors result(3);
   if (g.needs(0)) {
     const Tensor wy = view(matmul(ys, transpose(view(contiguous(w), {outs * ni, nj}), 0, 1)), {rows, outs, ni});
     result[0] = reshape(matmul(unsqueeze(grad, 1), wy), g.input_sizes(0));
@@ -71,7 +71,6 @@ Tensors bilinear(const GradCall& g) {
     const Tensor gx = reshape(unsqueeze(grad, 2) * unsqueeze(xs, 1), {rows, outs * ni});
     result[2] = view(matmul(transpose(gx, 0, 1), ys), {outs, ni, nj});
   }
-  if (g.needs(3)) result[3] = sum(grad, Shape{0});
   return result;
 }
 

@@ -44,8 +44,8 @@ Tensor with_smoothing(const Arguments& a, const Tensor& log_probabilities, const
   smooth = -sum(smooth, Shape{a.class_dim});
   smooth = masked_fill(smooth, eq(a.target, static_cast<double>(a.ignore_index)), 0);
   if (a.reduction != "none") smooth = sum(smooth);
-  // Normalised by the same weights as nll_loss.
-  if (a.reduction == "mean") smooth = smooth / nll[1];
+  // Normalised by the same weights as nll_loss, whose sum is kept in float32.
+  if (a.reduction == "mean") smooth = smooth / to(nll[1], smooth.dtype());
   return nll[0] * (1 - a.smoothing) + smooth * (a.smoothing / static_cast<double>(a.classes));
 }
 

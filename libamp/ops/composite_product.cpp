@@ -1,7 +1,8 @@
 // Products of many matrices and tensordot, written with mm.
 #include <limits>
 
-#include "libamp/dispatch/op_call.h"
+#include "libamp/autocast/scope.h"
+#include "libamp/dispatch/run_op.h"
 #include "libamp/ops/math.h"
 #include "libamp/ops/product.h"
 #include "libamp/ops/view.h"
@@ -100,6 +101,21 @@ Tensors tensordot(const OpCall& call) {
       columns *= b.size(d);
     }
   return {reshape(mm(reshape(permute(a, order_a), {rows, inner}), reshape(permute(b, order_b), {inner, columns})), sizes)};
+}
+
+// The bias is added outside: as in PyTorch, under the CPU's rules (where bilinear is on no list) the products inside are
+// autocast, though not their gradients, while the result keeps the input's dtype.
+Tensors bilinear(const OpCall& call) {
+  const Tensor& input = call.in(0);
+  Attributes attributes;
+  const DeviceAutocast& region = autocast_state().of(input.device().type);
+  if (region.enabled && is_eligible({true, input.dtype(), input.device().type}, input.device().type))
+    attributes.set("rounded_to", region.dtype);
+  const Tensor product = run_op1({OpId::trilinear, {input, call.in(1), call.in(2)}, attributes, {}});
+  if (!call.has(3)) return {product};
+  if (!(call.in(3).sizes() == Shape{product.size(-1)}))
+    call.fail("bias does not fit: got " + describe(call.in(3)) + ", need [" + std::to_string(product.size(-1)) + "]");
+  return {product + call.in(3)};
 }
 
 }  // namespace amp::composite

@@ -11,7 +11,7 @@ using amp::test::gradgradcheck;
 using amp::test::values;
 
 // The ops of ops.def tested here: mm mv bmm addmm addmv addr addbmm baddbmm chain_matmul linalg_multi_dot einsum
-// tensordot bilinear
+// tensordot bilinear trilinear
 
 namespace {
 

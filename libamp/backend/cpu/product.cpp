@@ -118,34 +118,61 @@ Tensors baddbmm(const OpCall& call) {
   return add_product(call, a, b, {a.size(0), a.size(1), b.size(2)}, false);
 }
 
-// Inputs: input1 [..., i], input2 [..., j], weight [o, i, j], bias [o] or none. For each o one gemm with its weight,
-// then the row-wise dot product with input2.
-Tensors bilinear(const OpCall& call) {
+namespace {
+
+// What a product's operands and result go through where it would run in `dtype`; count_: nothing.
+template <typename C>
+void round_through(DType dtype, C* data, std::int64_t n) {
+  if (dtype == DType::count_) return;
+  std::array<std::byte, kBlock * sizeof(float)> narrow;
+  for (std::int64_t done = 0; done < n; done += kBlock) {
+    const std::int64_t count = std::min(kBlock, n - done);
+    store_from<C>(narrow.data(), dtype, 0, 1, count, data + done);
+    load_as<C>(narrow.data(), dtype, 0, 1, count, data + done);
+  }
+}
+
+template <typename C>
+std::unique_ptr<Workspace> rounded_copy(const Tensor& t, DType dtype) {
+  auto copy = std::make_unique<Workspace>(static_cast<std::size_t>(t.numel()) * sizeof(C), t.dtype() == kDTypeOf<C>);
+  load_as<C>(t.raw(), t.dtype(), 0, 1, t.numel(), copy->template data<C>());
+  round_through<C>(dtype, copy->template data<C>(), t.numel());
+  return copy;
+}
+
+}  // namespace
+
+// Inputs: input1 [..., i], input2 [..., j], weight [o, i, j]. For each o one gemm with its weight, then the row-wise dot
+// product with input2. Attribute rounded_to: the type both products would run in under autocast.
+Tensors trilinear(const OpCall& call) {
   require_one_dtype(call);
-  const Tensor &x = call.in(0), &y = call.in(1), &w = call.in(2);
+  const Tensor x = dense(call.in(0)), y = dense(call.in(1)), w = dense(call.in(2));
   bool fits = w.dim() == 3 && x.dim() > 0 && x.dim() == y.dim() && x.sizes().back() == w.size(1) && y.sizes().back() == w.size(2);
   for (int d = 0; fits && d + 1 < x.dim(); ++d) fits = x.sizes()[d] == y.sizes()[d];
-  if (!fits || (call.has(3) && !(call.in(3).sizes() == Shape{w.size(0)})))
-    call.fail("arguments do not fit: got " + describe(x) + ", " + describe(y) + ", weight " + describe(w) + " and bias " +
-              describe(call.has(3) ? call.in(3) : Tensor()) + ", need [..., i], [..., j], [o, i, j] and [o]");
+  if (!fits)
+    call.fail("arguments do not fit: got " + describe(x) + ", " + describe(y) + " and weight " + describe(w) +
+              ", need [..., i], [..., j] and [o, i, j]");
   Shape sizes = x.sizes();
   const std::int64_t outs = w.size(0), ni = w.size(1), nj = w.size(2);
   sizes[sizes.size() - 1] = outs;
   const Tensor out = make_output(call, sizes, x.dtype());
   const std::int64_t rows = outs == 0 ? 0 : out.numel() / outs;
+  const DType rounded_to = call.attributes.dtype("rounded_to", DType::count_);
   with_float_type(call, x.dtype(), [&]<typename C>(TypeTag<C>) {
-    const Wide<C> first(x), second(y), weight(w), bias(call.has(3) ? call.in(3) : Tensor());
+    const auto first = rounded_copy<C>(x, rounded_to), second = rounded_copy<C>(y, rounded_to), weight = rounded_copy<C>(w, rounded_to);
     const Workspace products(static_cast<std::size_t>(rows * nj) * sizeof(C), true);
     with_result<C>(out, [&](C* result) {
       for (std::int64_t o = 0; o < outs; ++o) {
         C* product = products.data<C>();
-        gemm<C>({first.data(), rows, ni, ni, 1}, {weight.data() + o * ni * nj, ni, nj, nj, 1}, product, nj);
+        gemm<C>({first->template data<C>(), rows, ni, ni, 1}, {weight->template data<C>() + o * ni * nj, ni, nj, nj, 1}, product, nj);
+        round_through<C>(rounded_to, product, rows * nj);
         for (std::int64_t r = 0; r < rows; ++r) {
-          C sum = bias ? bias[o] : C(0);
-          for (std::int64_t j = 0; j < nj; ++j) sum += product[r * nj + j] * second[r * nj + j];
+          C sum = 0;
+          for (std::int64_t j = 0; j < nj; ++j) sum += product[r * nj + j] * second->template data<C>()[r * nj + j];
           result[r * outs + o] = sum;
         }
       }
+      round_through<C>(rounded_to, result, rows * outs);
     });
   });
   return {out};
