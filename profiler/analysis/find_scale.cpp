@@ -101,6 +101,8 @@ void find_pinned(const Answers& answers, std::vector<Finding>& findings) {
   const double floor = has_floor ? *scale.min_scale : 1.0;
   const std::uint64_t held = has_floor ? scale.updates_at_floor : scale.updates_at_most_one;
   const double share = static_cast<double>(held) / static_cast<double>(scale.rows.size());
+  // A collapse without a floor says it all already.
+  if (!has_floor && scale.verdict == Verdict::collapse) return;
   if (*scale.final_scale > floor || held < kPinnedUpdates || share < kPinnedShare || scale.backoffs == 0) return;
   Finding finding(FindingId::scale_pinned);
   finding.add("floor", floor);
@@ -139,7 +141,8 @@ std::optional<double> flushing_unscaled(const Answers& answers, std::size_t type
 
 void find_needless(const Answers& answers, std::vector<Finding>& findings) {
   const LossScaleResult& scale = answers.loss_scale;
-  if (scale.rows.empty()) return;
+  // Where gradients overflow at any scale, that a scale is of no use is no news.
+  if (scale.rows.empty() || scale.verdict == Verdict::collapse) return;
   bool fp16 = false, bf16 = false;
   for (const OpRow& op : answers.ops) {
     if (op.policy == amp::Policy::none) continue;

@@ -139,6 +139,12 @@ class Replay {
   void note(std::int64_t time_ns) {
     if (bytes_ > result_.peak.bytes) result_.peak = {bytes_, time_ns, step_, by_cause_};
     if (fp32_bytes_ > result_.peak_if_fp32.bytes) result_.peak_if_fp32 = {fp32_bytes_, time_ns, step_, fp32_by_cause_};
+    if (step_ != amp::kNoStep) {  // peaks come with allocations, and those know their step
+      result_.in_steps = true;
+      if (bytes_ > result_.step_peak.bytes) result_.step_peak = {bytes_, time_ns, step_, by_cause_};
+      if (fp32_bytes_ > result_.step_peak_if_fp32.bytes)
+        result_.step_peak_if_fp32 = {fp32_bytes_, time_ns, step_, fp32_by_cause_};
+    }
     log_.add({time_ns, bytes_, fp32_bytes_});
   }
 

@@ -28,6 +28,9 @@ struct MemoryPeak {
 struct MemoryResult {
   bool measured = false;  ///< false: no allocation was announced
   MemoryPeak peak, peak_if_fp32;
+  /// The same inside training steps only: evaluation on a large batch often has the peak of the whole run.
+  MemoryPeak step_peak, step_peak_if_fp32;
+  bool in_steps = false;    ///< something was allocated in a step: the two above are known
   CauseBytes cause_peak{};  ///< the most bytes each cause alone ever had
   std::uint64_t allocations = 0, frees = 0, unknown_frees = 0;
   std::uint64_t end_bytes = 0;
@@ -35,6 +38,9 @@ struct MemoryResult {
 
   [[nodiscard]] std::int64_t saved_bytes() const {
     return static_cast<std::int64_t>(peak_if_fp32.bytes) - static_cast<std::int64_t>(peak.bytes);
+  }
+  [[nodiscard]] std::int64_t step_saved_bytes() const {
+    return static_cast<std::int64_t>(step_peak_if_fp32.bytes) - static_cast<std::int64_t>(step_peak.bytes);
   }
 };
 

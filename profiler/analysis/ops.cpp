@@ -15,7 +15,7 @@ using timeline::SliceKind;
 using timeline::Timeline;
 
 struct KindSum {
-  std::uint64_t calls = 0;
+  std::uint64_t calls = 0, step_calls = 0;
   std::int64_t cpu_ns = 0, total_ns = 0, cast_ns = 0, step_ns = 0;
 };
 
@@ -29,7 +29,9 @@ std::vector<KindSum> sum_kinds(const Timeline& timeline, const std::vector<std::
     ++sum.calls;
     sum.cpu_ns += self_ns[i];
     sum.total_ns += slice.dur_ns();
-    if (slice.step != amp::kNoStep) sum.step_ns += self_ns[i];
+    if (slice.step == amp::kNoStep) continue;
+    ++sum.step_calls;
+    sum.step_ns += self_ns[i];
   }
   for (const timeline::Link& link : timeline.links)
     sums[timeline.slices[link.to].detail].cast_ns += timeline.slices[link.from].dur_ns();
@@ -56,6 +58,7 @@ void add_kind(OpRow& row, const OpKind& kind, const KindSum& sum, std::string mo
   row.total_ns += sum.total_ns;
   row.cast_ns += sum.cast_ns;
   row.step_ns += sum.step_ns;
+  row.step_calls += sum.step_calls;
   add_cost(row.flops, kind.event.flops, sum.calls, first);
   add_cost(row.bytes, kind.event.bytes, sum.calls, first);
   auto at = std::find_if(row.modules.begin(), row.modules.end(), [&](const auto& m) { return m.path == module; });

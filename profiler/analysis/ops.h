@@ -30,7 +30,8 @@ struct OpRow {
   std::int64_t cast_ns = 0;            ///< of the casts this op caused, which run just before it
   std::int64_t step_ns = 0;            ///< the part of cpu_ns inside training steps
   std::optional<double> flops, bytes;  ///< empty: unknown for this op
-  std::vector<ModuleShare> modules;    ///< most time first
+  std::uint64_t step_calls = 0;
+  std::vector<ModuleShare> modules;  ///< most time first
 };
 
 /// Self time of every slice, by index: its duration without that of its children.

@@ -37,6 +37,8 @@ Totals find_totals(const std::vector<OpRow>& ops, const std::vector<CastRow>& ca
     DTypeShare& share = totals.by_compute_dtype[op.compute_dtype];
     share.calls += op.calls;
     share.cpu_ns += op.cpu_ns;
+    share.step_ns += op.step_ns;
+    totals.ops_in_steps_ns += op.step_ns;
     share.flops += op.flops.value_or(0);
   }
   for (const CastRow& cast : casts) {

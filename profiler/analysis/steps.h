@@ -19,12 +19,13 @@ struct StepRow {
 
 struct DTypeShare {
   std::uint64_t calls = 0;
-  std::int64_t cpu_ns = 0;
-  double flops = 0;  ///< of the ops whose flops are known
+  std::int64_t cpu_ns = 0, step_ns = 0;  ///< step_ns: the part inside training steps
+  double flops = 0;                      ///< of the ops whose flops are known
 };
 
 struct Totals {
   std::int64_t ops_ns = 0, cast_ns = 0, step_ns = 0;
+  std::int64_t ops_in_steps_ns = 0;  ///< the part of ops_ns inside training steps
   std::uint64_t op_calls = 0, casts = 0, casts_cached = 0;
   std::map<amp::DType, DTypeShare> by_compute_dtype;
   bool autocast_used = false;  ///< some op ran in a region, whatever it decided

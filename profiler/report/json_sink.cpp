@@ -94,7 +94,8 @@ void write_totals(JsonWriter& json, const Report& report) {
   json.key("by_compute_dtype").begin_object();
   for (const auto& [dtype, share] : totals.by_compute_dtype) {
     json.key(dtype_name(dtype)).begin_object();
-    json.field("calls", share.calls).field("cpu_ns", share.cpu_ns).field("flops", share.flops);
+    json.field("calls", share.calls).field("cpu_ns", share.cpu_ns).field("step_cpu_ns", share.step_ns);
+    json.field("flops", share.flops);
     const auto part = [](double one, double all) { return all > 0 ? std::optional<double>(one / all) : std::nullopt; };
     json.field("time_share", part(static_cast<double>(share.cpu_ns), static_cast<double>(totals.ops_ns)));
     json.field("flops_share", part(share.flops, flops)).end_object();
@@ -114,6 +115,7 @@ void write_op(JsonWriter& json, const OpRow& op, const std::string& tensor_core_
   json.key("output_dtype");
   write_dtype(json, op.output_dtype);
   json.field("composite", op.composite).field("calls", op.calls).field("cpu_ns", op.cpu_ns);
+  json.field("step_calls", op.step_calls).field("step_cpu_ns", op.step_ns);
   json.field("total_ns", op.total_ns).field("cast_ns", op.cast_ns).null_field("gpu_ns");
   json.field("flops", op.flops).field("bytes", op.bytes);
   json.key("modules").begin_array();
@@ -151,12 +153,23 @@ void write_memory(JsonWriter& json, const Report& report) {
   json.field("peak_time_ns", figure(memory.peak.time_ns - zero)).field("peak_step", step(memory.peak.step));
   json.field("peak_if_fp32_time_ns", figure(memory.peak_if_fp32.time_ns - zero));
   json.field("peak_if_fp32_step", step(memory.peak_if_fp32.step));
+  const auto in_steps = [&](auto value) { return memory.in_steps ? std::optional(value) : std::nullopt; };
+  json.line();
+  json.key("in_steps").begin_object();
+  json.field("peak_bytes", in_steps(memory.step_peak.bytes));
+  json.field("peak_bytes_if_fp32", in_steps(memory.step_peak_if_fp32.bytes));
+  json.field("saved_bytes", in_steps(memory.step_saved_bytes()));
+  json.field("peak_step", step(memory.step_peak.step));
+  json.field("peak_if_fp32_step", step(memory.step_peak_if_fp32.step)).end_object();
+  json.line();
   json.key("by_cause").begin_object();
   for (std::size_t c = 0; c < analysis::kCauseCount; ++c) {
     json.line();
     json.key(amp::name(static_cast<amp::MemoryCause>(c))).begin_object();
     json.field("bytes", figure(memory.peak.by_cause[c]));
     json.field("bytes_if_fp32", figure(memory.peak_if_fp32.by_cause[c]));
+    json.field("step_bytes", in_steps(memory.step_peak.by_cause[c]));
+    json.field("step_bytes_if_fp32", in_steps(memory.step_peak_if_fp32.by_cause[c]));
     json.field("peak_bytes", figure(memory.cause_peak[c])).end_object();
   }
   json.end_object();

@@ -40,6 +40,10 @@ void explain_libamp(const Report& report, std::map<std::string, std::string>& no
   if (answers.steps.empty())
     not_measured["capture.steps_total"] = libamp ? "the program marked no training step" : kNoLibamp;
   if (!answers.memory.measured) not_measured["memory"] = libamp ? "no allocation was announced" : kNoLibamp;
+  if (answers.memory.measured && !answers.memory.in_steps) {
+    for (const char* path : {"memory.in_steps", "memory.by_cause"})
+      not_measured[path] = "nothing was allocated inside a training step";
+  }
   if (libamp && answers.tensors.empty())
     not_measured["tensors"] = "tensor statistics were off (--stats off) or no step was sampled";
   if (libamp && answers.ops.empty()) not_measured["ops"] = "no op was announced";

@@ -94,20 +94,20 @@ void write_header(Text& text, const Report& report) {
 std::string precision_answer(const Report& report) {
   const analysis::Totals& totals = report.answers.totals;
   if (report.answers.ops.empty()) return why_not(report, "ops");
+  const bool in_steps = totals.ops_in_steps_ns > 0;  // evaluation and loading are not what the question is about
+  const std::int64_t all_ns = in_steps ? totals.ops_in_steps_ns : totals.ops_ns;
+  const auto time_of = [&](const analysis::DTypeShare& share) { return in_steps ? share.step_ns : share.cpu_ns; };
   std::vector<std::pair<amp::DType, analysis::DTypeShare>> shares(totals.by_compute_dtype.begin(),
                                                                   totals.by_compute_dtype.end());
   std::stable_sort(shares.begin(), shares.end(),
-                   [](const auto& a, const auto& b) { return a.second.cpu_ns > b.second.cpu_ns; });
-  double flops = 0;
-  for (const auto& [dtype, share] : shares) flops += share.flops;
+                   [&](const auto& a, const auto& b) { return time_of(a.second) > time_of(b.second); });
   std::string text;
-  for (std::size_t i = 0; i < shares.size() && i < 4; ++i) {
-    const auto& [dtype, share] = shares[i];
-    text +=
-        fmt::format("{}{} of the op time in {}", i == 0 ? "" : ", ", percent(share.cpu_ns, totals.ops_ns), name(dtype));
-    if (flops > 0) text += fmt::format(" ({} of the flops)", percent(share.flops, flops));
-  }
-  return text + (totals.autocast_used ? "." : ". No op ran under autocast.");
+  for (std::size_t i = 0; i < shares.size() && i < 4 && (i == 0 || time_of(shares[i].second) > 0); ++i)
+    text += fmt::format("{}{} in {}", i == 0 ? "" : ", ",
+                        percent(static_cast<double>(time_of(shares[i].second)), static_cast<double>(all_ns)),
+                        amp::name(shares[i].first));
+  text += in_steps ? " of the op time in training steps" : " of the op time";
+  return text.append(totals.autocast_used ? "." : ". No op ran under autocast.");
 }
 
 std::string casts_answer(const Report& report) {
@@ -122,18 +122,27 @@ std::string casts_answer(const Report& report) {
   return text + ".";
 }
 
+std::string memory_sentence(std::string_view of, std::uint64_t peak, std::uint64_t peak_if_fp32) {
+  const double saved = static_cast<double>(peak_if_fp32) - static_cast<double>(peak);
+  const std::string text =
+      fmt::format("peak {} {}, in float32 it would be {}: ", of, bytes_text(static_cast<double>(peak)),
+                  bytes_text(static_cast<double>(peak_if_fp32)));
+  if (saved == 0) return text + "no difference.";
+  return text + fmt::format("mixed precision {} {} ({}).", saved > 0 ? "saved" : "COST", bytes_text(std::abs(saved)),
+                            percent(std::abs(saved), static_cast<double>(peak_if_fp32)));
+}
+
 std::string memory_answer(const Report& report) {
   const analysis::MemoryResult& memory = report.answers.memory;
   if (!memory.measured) return why_not(report, "memory");
-  const std::int64_t saved = memory.saved_bytes();
-  const auto fp32 = static_cast<std::int64_t>(memory.peak_if_fp32.bytes);
-  std::string text = fmt::format(
-      "peak {}; the same run in float32 would peak at {}: ", bytes_text(static_cast<double>(memory.peak.bytes)),
-      bytes_text(static_cast<double>(fp32)));
-  if (saved == 0) return text + "no difference.";
-  text += fmt::format("mixed precision {} {} ({}).", saved > 0 ? "saved" : "COST",
-                      bytes_text(static_cast<double>(std::abs(saved))),
-                      percent(static_cast<double>(std::abs(saved)), static_cast<double>(fp32)));
+  std::string text;
+  if (memory.in_steps)
+    text = memory_sentence("in training steps", memory.step_peak.bytes, memory.step_peak_if_fp32.bytes);
+  const bool elsewhere = memory.peak.step == amp::kNoStep || memory.peak_if_fp32.step == amp::kNoStep;
+  if (!memory.in_steps || elsewhere) {
+    if (!text.empty()) text += ' ';
+    text += memory_sentence("of the whole run", memory.peak.bytes, memory.peak_if_fp32.bytes);
+  }
   return text;
 }
 
@@ -203,16 +212,24 @@ void write_answers(Text& text, const Report& report) {
 }
 
 void write_ops(Text& text, const Report& report) {
-  const auto& ops = report.answers.ops;
+  const analysis::Totals& totals = report.answers.totals;
+  const bool in_steps = totals.ops_in_steps_ns > 0;
+  std::vector<const analysis::OpRow*> ops;
+  for (const analysis::OpRow& op : report.answers.ops)
+    if (!in_steps || op.step_calls != 0) ops.push_back(&op);
   if (ops.empty()) return;
+  const auto time_of = [&](const analysis::OpRow& op) { return in_steps ? op.step_ns : op.cpu_ns; };
+  std::stable_sort(ops.begin(), ops.end(), [&](const auto* a, const auto* b) { return time_of(*a) > time_of(*b); });
+  const auto all = static_cast<double>(in_steps ? totals.ops_in_steps_ns : totals.ops_ns);
   text.blank();
-  text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>7}  {}", "op", "phase", "given->run in", "calls",
-                        "self time", "share", "why"));
+  text.line(fmt::format("{:<22} {:<9} {:<15} {:>8} {:>9} {:>7}  {}", in_steps ? "op in training steps" : "op", "phase",
+                        "given->run in", "calls", "self time", "share", "why"));
   for (std::size_t i = 0; i < ops.size() && i < kTopOps; ++i) {
-    const analysis::OpRow& op = ops[i];
-    text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>7}  {}", cut_to(to_printable(op.name), 26),
-                          amp::name(op.phase), cut_to(dtypes_of(op), 14), op.calls, time_text(op.cpu_ns),
-                          percent(op.cpu_ns, report.answers.totals.ops_ns), amp::name(op.reason)));
+    const analysis::OpRow& op = *ops[i];
+    text.line(fmt::format("{:<22} {:<9} {:<15} {:>8} {:>9} {:>7}  {}", cut_to(to_printable(op.name), 22),
+                          amp::name(op.phase), cut_to(dtypes_of(op), 15), in_steps ? op.step_calls : op.calls,
+                          time_text(time_of(op)), percent(static_cast<double>(time_of(op)), all),
+                          amp::name(op.reason)));
   }
   if (ops.size() > kTopOps) text.line(fmt::format("... and {} more rows in report.json", ops.size() - kTopOps));
 }
@@ -223,7 +240,7 @@ void write_casts(Text& text, const Report& report) {
     const analysis::CastRow& cast = casts[i];
     const std::string name =
         "cast for " + (cast.cause_op.empty() ? std::string("(explicit)") : to_printable(cast.cause_op));
-    text.line(fmt::format("{:<26} {:<9} {:<14} {:>8} {:>9} {:>7}  {} saved by the cache", cut_to(name, 26),
+    text.line(fmt::format("{:<22} {:<9} {:<15} {:>8} {:>9} {:>7}  {} saved by the cache", cut_to(name, 22),
                           amp::name(cast.phase),
                           fmt::format("{}->{}", amp::short_name(cast.from), amp::short_name(cast.to)), cast.count,
                           time_text(cast.cpu_ns), "", cast.cached_count));

@@ -108,6 +108,19 @@ TEST_CASE("thinning the points of a long run keeps its peak", "[analysis][memory
   CHECK(most == 9999);
 }
 
+TEST_CASE("the peak inside training steps is told apart from that of an evaluation", "[analysis][memory]") {
+  TinyRun run;
+  run.alloc(1, 100, 100, MemoryCause::weights);
+  run.step(0).alloc(2, 50, 100, MemoryCause::activations).free(2).end_step();
+  run.alloc(3, 500, 500, MemoryCause::activations).free(3);
+  const auto memory = replay_memory(run.finish());
+  CHECK(memory.saved_bytes() == 0);
+  CHECK(memory.peak.step == amp::kNoStep);
+  CHECK(memory.in_steps);
+  CHECK(memory.step_peak.bytes == 150);
+  CHECK(memory.step_saved_bytes() == 50);
+}
+
 TEST_CASE("a run that announced no allocation was not measured", "[analysis][memory]") {
   TinyRun run;
   run.op("op", 1);

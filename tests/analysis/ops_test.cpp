@@ -95,7 +95,13 @@ TEST_CASE("steps know the time of their ops and casts", "[analysis][steps]") {
   CHECK(steps[0].dur_ns == 15);
   CHECK(steps[0].sampled);
   CHECK_FALSE(steps[1].dur_ns);
-  const auto totals = find_totals(find_ops(t, self), find_casts(t, self), steps);
+  const auto ops = find_ops(t, self);
+  CHECK(ops.front().name == "outside");
+  CHECK(ops.front().step_calls == 0);
+  CHECK(ops.back().step_calls == 2);
+  CHECK(ops.back().step_ns == 6);
+  const auto totals = find_totals(ops, find_casts(t, self), steps);
+  CHECK(totals.ops_in_steps_ns == 13);
   CHECK(totals.ops_ns == 113);
   CHECK(totals.cast_share() == 3.0 / 116);
   CHECK_FALSE(Totals().cast_share());

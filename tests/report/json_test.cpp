@@ -108,6 +108,8 @@ void check_schema(const json& report) {
 const std::set<std::string> kNoneIsFine = {"target.signal",
                                            "ops[].output_dtype",
                                            "memory.peak_step",
+                                           "memory.in_steps.peak_step",
+                                           "memory.in_steps.peak_if_fp32_step",
                                            "memory.peak_if_fp32_step",
                                            "tensors[].step",
                                            "tensors[].min_abs_nonzero",
