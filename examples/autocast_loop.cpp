@@ -11,15 +11,15 @@ int main() {
 
   for (int epoch = 0; epoch < 20; ++epoch) {
     auto [input, target] = data.next();
-    optimizer.zero_grad();                             // optimizer.zero_grad()
-    amp::Tensor loss;                                  //
-    {                                                  // with torch.autocast("cpu", torch.bfloat16):
-      amp::autocast region("cpu", amp::kBFloat16);     //
-      amp::Tensor output = model(input);               //     output = model(input)
-      loss = amp::cross_entropy(output, target);       //     loss = cross_entropy(output, target)
-    }                                                  //
-    loss.backward();                                   // loss.backward()
-    optimizer.step();                                  // optimizer.step()
+    optimizer.zero_grad();                          // optimizer.zero_grad()
+    amp::Tensor loss;                               //
+    {                                               // with torch.autocast("cpu", torch.bfloat16):
+      amp::autocast region("cpu", amp::kBFloat16);  //
+      amp::Tensor output = model(input);            //     output = model(input)
+      loss = amp::cross_entropy(output, target);    //     loss = cross_entropy(output, target)
+    }                                               //
+    loss.backward();                                // loss.backward()
+    optimizer.step();                               // optimizer.step()
     if (epoch % 5 == 4) fmt::print("step {}: loss {:.4f}\n", epoch + 1, loss.item());
   }
 }

@@ -48,7 +48,8 @@ inline void fill_reproducibly(const amp::nn::Module& model) {
 inline double accuracy(amp::nn::Module& model, const amp::io::ImageDataset& data, std::int64_t count) {
   const amp::no_grad quiet;
   model.eval();
-  constexpr std::int64_t kBatch = 128;  // no larger than in training, so that evaluation does not set the peak of memory
+  constexpr std::int64_t kBatch =
+      128;  // no larger than in training, so that evaluation does not set the peak of memory
   double right = 0;
   for (std::int64_t begin = 0; begin < count; begin += kBatch) {
     const std::int64_t n = std::min(kBatch, count - begin);

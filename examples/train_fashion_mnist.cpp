@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <optional>
 
@@ -35,11 +35,13 @@ class Progress {
     if (terminal_ ? !last && seconds - shown_ < 0.1 : !last && done % options_.print_every != 0) return;
     shown_ = seconds;
     const double rate = static_cast<double>(done) / seconds;
-    std::string line = fmt::format("step {}/{}  loss {:.4f}  {:.1f} steps/s  {:.0f} s left", done, options_.steps, loss, rate,
-                                   static_cast<double>(options_.steps - done) / rate);
+    std::string line = fmt::format("step {}/{}  loss {:.4f}  {:.1f} steps/s  {:.0f} s left", done, options_.steps, loss,
+                                   rate, static_cast<double>(options_.steps - done) / rate);
     if (options_.precision == "fp16") line += fmt::format("  loss scale {:g}{}", scale, skipped ? " (skipped)" : "");
-    if (terminal_) fmt::print(stderr, "\r{:<96}{}", line, last ? "\n" : "");
-    else fmt::print(stderr, "{}\n", line);
+    if (terminal_)
+      fmt::print(stderr, "\r{:<96}{}", line, last ? "\n" : "");
+    else
+      fmt::print(stderr, "{}\n", line);
     std::fflush(stderr);
   }
 
@@ -66,7 +68,8 @@ void train(const Options& options) {
   if (options.init == "curves") fashion::fill_reproducibly(model);
   amp::SGD optimizer(model.parameters(), {.lr = options.lr, .momentum = options.momentum});
   // float32 has range enough, and bfloat16 has float32's: only float16 needs the loss scaled.
-  amp::GradScaler scaler(options.device, {.growth_interval = options.growth_interval, .enabled = options.precision == "fp16"});
+  amp::GradScaler scaler(options.device,
+                         {.growth_interval = options.growth_interval, .enabled = options.precision == "fp16"});
   const std::optional<amp::DType> low = low_precision(options.precision);
   const amp::Policy policy = options.policy == "cuda" ? amp::Policy::cuda : amp::Policy::cpu;
   std::FILE* losses = nullptr;
@@ -107,7 +110,9 @@ int main(int argc, char** argv) {
   app.add_option("--data", options.data, "folder with the four IDX files, plain or .gz")->capture_default_str();
   app.add_option("--steps", options.steps, "training steps")->check(CLI::NonNegativeNumber)->capture_default_str();
   app.add_option("--batch", options.batch, "images in a step")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--device", options.device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
+  app.add_option("--device", options.device, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
   app.add_option("--lr", options.lr, "learning rate")->check(CLI::NonNegativeNumber)->capture_default_str();
   app.add_option("--momentum", options.momentum, "of SGD")->check(CLI::NonNegativeNumber)->capture_default_str();
   app.add_option("--policy", options.policy, "whose autocast lists: cuda (on a CPU a preview of a GPU run) or cpu")

@@ -10,6 +10,7 @@
 #include "libamp/nn/layers.h"
 #include "libamp/nn/losses.h"
 #include "libamp/nn/module.h"
+#include "libamp/nn/norms.h"
 #include "libamp/observe/in_process.h"
 #include "libamp/ops/ops.h"
 #include "libamp/optim/adam.h"

@@ -17,7 +17,9 @@ constexpr std::uint8_t kUnsignedByte = 0x08;
 // A header may claim anything; memory grows with what is really there.
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 
-[[noreturn]] void fail_io(const std::string& path, const std::string& what) { fail(ErrorCode::io, "read_idx", path + ": " + what); }
+[[noreturn]] void fail_io(const std::string& path, const std::string& what) {
+  fail(ErrorCode::io, "read_idx", path + ": " + what);
+}
 
 struct Close {
   void operator()(gzFile file) const { gzclose(file); }
@@ -25,7 +27,7 @@ struct Close {
 using File = std::unique_ptr<std::remove_pointer_t<gzFile>, Close>;
 
 File open(const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   if (stat(path.c_str(), &status) != 0) fail_io(path, std::string("cannot be opened: ") + std::strerror(errno));
   if (!S_ISREG(status.st_mode)) fail_io(path, "is not a file");
   errno = 0;
@@ -71,7 +73,7 @@ Shape read_header(gzFile file, const std::string& path, int dims) {
 }
 
 std::string find(const std::string& dir, const std::string& name) {
-  struct stat status{};
+  struct stat status {};
   for (const char* ending : {"", ".gz"})
     if (const std::string path = dir + "/" + name + ending; stat(path.c_str(), &status) == 0) return path;
   fail(ErrorCode::io, "ImageDataset", fmt::format("{}/{} is missing, also with .gz", dir, name));
@@ -90,7 +92,8 @@ Idx read_idx(const std::string& path, int dims) {
     idx.bytes.resize(have + want);
     const std::size_t got = read(file.get(), path, idx.bytes.data() + have, want);
     if (got < want)
-      fail_io(path, fmt::format("is truncated: got {} bytes of data, need {} for {}", have + got, need, to_string(idx.sizes)));
+      fail_io(path, fmt::format("is truncated: got {} bytes of data, need {} for {}", have + got, need,
+                                to_string(idx.sizes)));
   }
   std::uint8_t extra = 0;
   if (read(file.get(), path, &extra, 1) > 0)
@@ -107,7 +110,8 @@ ImageDataset::ImageDataset(const std::string& dir, const std::string& prefix)
       labels_(read_idx(find(dir, prefix + "-labels-idx1-ubyte"), 1)) {
   if (images_.sizes[0] != labels_.sizes[0])
     fail(ErrorCode::io, "ImageDataset",
-         fmt::format("{}/{}: got {} images and {} labels, need as many", dir, prefix, images_.sizes[0], labels_.sizes[0]));
+         fmt::format("{}/{}: got {} images and {} labels, need as many", dir, prefix, images_.sizes[0],
+                     labels_.sizes[0]));
   if (images_.bytes.empty()) fail(ErrorCode::io, "ImageDataset", fmt::format("{}/{}: holds no images", dir, prefix));
 }
 

@@ -29,7 +29,8 @@ class ImageDataset {
   [[nodiscard]] std::int64_t size() const { return images_.sizes[0]; }
   [[nodiscard]] std::int64_t height() const { return images_.sizes[1]; }
   [[nodiscard]] std::int64_t width() const { return images_.sizes[2]; }
-  /// Rows [begin, begin + count), counted round the end: float32 [count, 1, height, width], pixel x (1 / 255) in float32.
+  /// Rows [begin, begin + count), counted round the end: float32 [count, 1, height, width], pixel x (1 / 255) in
+  /// float32.
   [[nodiscard]] Tensor images(std::int64_t begin, std::int64_t count) const;
   /// int64 [count]
   [[nodiscard]] Tensor labels(std::int64_t begin, std::int64_t count) const;

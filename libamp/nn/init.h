@@ -1,4 +1,5 @@
-// Filling parameters with starting values, as torch.nn.init. All work in place, without gradients, and return the tensor.
+// Filling parameters with starting values, as torch.nn.init. All work in place, without gradients, and return the
+// tensor.
 #pragma once
 #include "libamp/core/tensor.h"
 

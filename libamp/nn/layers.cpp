@@ -46,7 +46,8 @@ Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, const SizeLi
          "channels must be divisible by groups: got " + std::to_string(in_channels) + " in, " +
              std::to_string(out_channels) + " out, " + std::to_string(arguments.groups) + " groups");
   const Shape kernel = kernel_size.expand(2, "Conv2d kernel_size");
-  weight = register_parameter("weight", new_weight({out_channels, in_channels / arguments.groups, kernel[0], kernel[1]}));
+  weight =
+      register_parameter("weight", new_weight({out_channels, in_channels / arguments.groups, kernel[0], kernel[1]}));
   if (arguments.bias) bias = register_parameter("bias", new_bias(out_channels, weight));
 }
 Tensor Conv2d::forward(const Tensor& input) {
@@ -62,7 +63,8 @@ Embedding::Embedding(std::int64_t num_embeddings, std::int64_t embedding_dim, st
     : padding_idx_(padding_idx) {
   if (padding_idx < -1 || padding_idx >= num_embeddings)
     fail(ErrorCode::value, "Embedding",
-         "padding_idx must be a row of the table: got " + std::to_string(padding_idx) + " of " + std::to_string(num_embeddings));
+         "padding_idx must be a row of the table: got " + std::to_string(padding_idx) + " of " +
+             std::to_string(num_embeddings));
   const CauseScope cause(&Context::cause, MemoryCause::weights);
   const Tensor table = empty({num_embeddings, embedding_dim});
   init::normal_(table);

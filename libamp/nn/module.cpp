@@ -138,7 +138,8 @@ Module& Module::train(bool on) {
 
 Module& Module::to(DType dtype) {
   if (!is_floating(dtype))
-    fail(ErrorCode::type, "Module::to", "a module can only be converted to a floating dtype: got " + std::string(name(dtype)));
+    fail(ErrorCode::type, "Module::to",
+         "a module can only be converted to a floating dtype: got " + std::string(name(dtype)));
   const no_grad quiet;
   const CauseScope cause(&Context::cause, MemoryCause::weights);
   for (const auto& [path, tensor] : named_parameters()) {
@@ -157,8 +158,10 @@ void Module::zero_grad(bool set_to_none) {
   for (const auto& [path, tensor] : named_parameters()) {
     const Tensor gradient = tensor.grad();
     if (!gradient.defined()) continue;
-    if (set_to_none) tensor.set_grad({});
-    else gradient.detach().zero_();
+    if (set_to_none)
+      tensor.set_grad({});
+    else
+      gradient.detach().zero_();
   }
 }
 
@@ -179,7 +182,8 @@ void Module::load_state_dict(const std::map<std::string, Tensor>& state) {
   std::string wrong;
   for (const auto& [path, tensor] : own) {
     const auto found = state.find(path);
-    if (found == state.end()) wrong += fmt::format("; '{}' is missing", path);
+    if (found == state.end())
+      wrong += fmt::format("; '{}' is missing", path);
     else if (!found->second.defined() || !(found->second.sizes() == tensor.sizes()))
       wrong += fmt::format("; '{}': got {}, need {}", path, describe(found->second), to_string(tensor.sizes()));
   }

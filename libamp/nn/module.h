@@ -85,7 +85,9 @@ class Module {
   std::shared_ptr<M> register_module(std::string name, M&& module) {
     return register_module(std::move(name), std::make_shared<std::remove_cvref_t<M>>(std::forward<M>(module)));
   }
-  [[nodiscard]] const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& children() const { return children_; }
+  [[nodiscard]] const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& children() const {
+    return children_;
+  }
 
  private:
   void add_child(std::string name, std::shared_ptr<Module> module);
@@ -106,8 +108,8 @@ class Sequential : public Module {
  public:
   Sequential() = default;
   template <typename First, typename... Rest>
-    requires(sizeof...(Rest) > 0 || !std::same_as<std::remove_cvref_t<First>, Sequential>)
-  explicit Sequential(First&& first, Rest&&... rest) {
+  requires(sizeof...(Rest) > 0 ||
+           !std::same_as<std::remove_cvref_t<First>, Sequential>) explicit Sequential(First&& first, Rest&&... rest) {
     append(std::forward<First>(first));
     (append(std::forward<Rest>(rest)), ...);
   }

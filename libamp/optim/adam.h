@@ -11,8 +11,8 @@ struct AdamOptions {
   double weight_decay = 0;
   bool amsgrad = false;
   bool maximize = false;
-  bool fused = false;           ///< see SGDOptions
-  bool master_weights = true;   ///< see SGDOptions
+  bool fused = false;          ///< see SGDOptions
+  bool master_weights = true;  ///< see SGDOptions
 };
 
 /// m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;

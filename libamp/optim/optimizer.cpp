@@ -38,7 +38,9 @@ void Optimizer::add_group(const Tensors& params) {
     if (!p.defined() || !p.is_floating_point())
       fail(ErrorCode::type, "optimizer", "only floating tensors can be optimized: got " + describe(p));
     if (!p.is_leaf())
-      fail(ErrorCode::value, "optimizer", "can't optimize a tensor that is not a leaf: got " + describe(p) + "; need detach() or the leaf it was made from");
+      fail(ErrorCode::value, "optimizer",
+           "can't optimize a tensor that is not a leaf: got " + describe(p) +
+               "; need detach() or the leaf it was made from");
     if (!states_.try_emplace(p.impl()).second)
       fail(ErrorCode::value, "optimizer", "a parameter appears in more than one place: got " + describe(p) + " twice");
     p.impl()->storage->set_cause(MemoryCause::weights);

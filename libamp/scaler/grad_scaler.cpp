@@ -50,9 +50,11 @@ GradScaler::GradScaler(std::string_view device, const GradScalerOptions& options
     : enabled_(options.enabled && usable(device)), options_(options) {
   if (!enabled_) return;
   if (!(options.growth_factor > 1))
-    fail(ErrorCode::assertion, "GradScaler", fmt::format("the growth factor must be > 1.0: got {}", options.growth_factor));
+    fail(ErrorCode::assertion, "GradScaler",
+         fmt::format("the growth factor must be > 1.0: got {}", options.growth_factor));
   if (!(options.backoff_factor < 1))
-    fail(ErrorCode::assertion, "GradScaler", fmt::format("the backoff factor must be < 1.0: got {}", options.backoff_factor));
+    fail(ErrorCode::assertion, "GradScaler",
+         fmt::format("the backoff factor must be < 1.0: got {}", options.backoff_factor));
 }
 GradScaler::GradScaler(const GradScalerOptions& options) : GradScaler(default_device(), options) {}
 
@@ -139,7 +141,8 @@ void GradScaler::unscale_(Optimizer& optimizer) {
   PerOptimizer& state = per_optimizer_[&optimizer];
   if (state.stage == Stage::unscaled)
     fail(ErrorCode::runtime, "GradScaler::unscale_",
-         "unscale_() has already been called on this optimizer since the last update(): need update() once an iteration");
+         "unscale_() has already been called on this optimizer since the last update(): need update() once an "
+         "iteration");
   if (state.stage == Stage::stepped)
     fail(ErrorCode::runtime, "GradScaler::unscale_", "unscale_() is being called after step(): need it before step()");
   const Quiet quiet;
@@ -171,7 +174,8 @@ GradScaler::StepResult GradScaler::step(Optimizer& optimizer, const Closure& clo
     return {false, optimizer.step(closure)};
   }
   if (closure)
-    fail(ErrorCode::runtime, "GradScaler::step", "closures are not supported while the scaler is enabled: need step(optimizer)");
+    fail(ErrorCode::runtime, "GradScaler::step",
+         "closures are not supported while the scaler is enabled: need step(optimizer)");
   return step(optimizer);
 }
 
@@ -257,7 +261,8 @@ void GradScaler::update() {
   }
   if (!found.defined())
     fail(ErrorCode::assertion, "GradScaler::update",
-         "no inf checks were recorded prior to update: need step(optimizer) or unscale_(optimizer) since the last update()");
+         "no inf checks were recorded prior to update: need step(optimizer) or unscale_(optimizer) since the last "
+         "update()");
   const bool observed = observe::active();
   const double before = observed ? get_scale() : 0;
   run_op({OpId::amp_update_scale_,
@@ -285,7 +290,8 @@ void GradScaler::update(const Tensor& new_scale) {
   if (!new_scale.defined() || new_scale.numel() != 1 || new_scale.requires_grad() ||
       new_scale.device().type != scale_.device().type)
     fail(ErrorCode::assertion, "GradScaler::update",
-         "new_scale must be a number or a one-element tensor on the scale's device that does not require a gradient: got " +
+         "new_scale must be a number or a one-element tensor on the scale's device that does not require a gradient: "
+         "got " +
              describe(new_scale) + ", the scale is on " + to_string(scale_.device()));
   const Quiet quiet;
   const double before = observe::active() ? get_scale() : 0;
@@ -309,7 +315,8 @@ void GradScaler::send(ScalerAction action, const Optimizer* optimizer, ScalerEve
   event.step = step_clock::current();
   event.action = static_cast<std::uint8_t>(action);
   event.optimizer = reinterpret_cast<std::uintptr_t>(optimizer);
-  event.growth_tracker = static_cast<std::uint32_t>(growth_tracker_.defined() ? growth_tracker_.item_as_int64() : init_growth_tracker_);
+  event.growth_tracker =
+      static_cast<std::uint32_t>(growth_tracker_.defined() ? growth_tracker_.item_as_int64() : init_growth_tracker_);
   event.growth_interval = static_cast<std::uint32_t>(options_.growth_interval);
   event.min_scale = options_.min_scale;
   observe::notify([&](Observer& o) { o.mark(event); });
@@ -324,7 +331,9 @@ double GradScaler::attribute(double value, const char* where) const {
   if (!enabled_) fail(ErrorCode::runtime, where, "a disabled scaler has no such attribute: need enabled = true");
   return value;
 }
-double GradScaler::get_growth_factor() const { return attribute(options_.growth_factor, "GradScaler::get_growth_factor"); }
+double GradScaler::get_growth_factor() const {
+  return attribute(options_.growth_factor, "GradScaler::get_growth_factor");
+}
 double GradScaler::get_backoff_factor() const {
   return attribute(options_.backoff_factor, "GradScaler::get_backoff_factor");
 }

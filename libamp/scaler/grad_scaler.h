@@ -1,5 +1,5 @@
-// GradScaler: multiplies the loss so that half precision gradients do not flush to zero, and skips optimizer steps whose
-// gradients overflowed. torch.amp.GradScaler of PyTorch 2.11, call by call; deviations are marked (deviation).
+// GradScaler: multiplies the loss so that half precision gradients do not flush to zero, and skips optimizer steps
+// whose gradients overflowed. torch.amp.GradScaler of PyTorch 2.11, call by call; deviations are marked (deviation).
 #pragma once
 #include <array>
 #include <concepts>
@@ -37,7 +37,8 @@ class GradScaler {
   using State = std::map<std::string, double>;
 
   /// device "cuda" where there is no CUDA prints a warning and gives a disabled scaler, as PyTorch.
-  /// Throws Error(assertion) if growth_factor <= 1 or backoff_factor >= 1; nothing else is checked, also not by setters.
+  /// Throws Error(assertion) if growth_factor <= 1 or backoff_factor >= 1; nothing else is checked, also not by
+  /// setters.
   explicit GradScaler(std::string_view device, const GradScalerOptions& options = {});
   /// (deviation) No device given: CUDA if this machine has it, else the CPU. PyTorch's default is always "cuda".
   explicit GradScaler(const GradScalerOptions& options = {});
@@ -78,8 +79,9 @@ class GradScaler {
 
   /// What step() did.
   struct StepResult {
-    bool skipped = false;  ///< (deviation: PyTorch does not tell) a gradient was not finite: the optimizer was left alone
-    Tensor loss;           ///< what the optimizer's own step returned
+    bool skipped =
+        false;    ///< (deviation: PyTorch does not tell) a gradient was not finite: the optimizer was left alone
+    Tensor loss;  ///< what the optimizer's own step returned
   };
   /// Unscales unless unscale_ did, then optimizer.step() unless a gradient is not finite.
   /// Errors: no scale() yet, no gradients at all (assertion), stepped already since update() (runtime).

@@ -30,8 +30,10 @@ TEST_CASE("amp_foreach_non_finite_check_and_unscale_ finds each planted value an
         Tensor clean = numbers(dtype), planted = strided ? transposed_storage(numbers(dtype)) : numbers(dtype);
         if (at >= 0) planted.select(0, at / kColumns).select(0, at % kColumns).fill_(-kInf);
         const Tensor found = zeros({}), scale = scalar_tensor(4);
-        const Tensors flags =
-            run_op({OpId::amp_foreach_non_finite_check_and_unscale_, {clean, planted, found, scale}, {{"per_tensor", true}}, {}});
+        const Tensors flags = run_op({OpId::amp_foreach_non_finite_check_and_unscale_,
+                                      {clean, planted, found, scale},
+                                      {{"per_tensor", true}},
+                                      {}});
         CHECK(found.item() == (at >= 0 ? 1 : 0));
         CHECK(flags[0].to_vector() == std::vector<double>{0, at >= 0 ? 1.0 : 0.0});
         CHECK(clean.to_vector() == (numbers(dtype).to(DType::float64) * 0.25).to(dtype).to_vector());
@@ -52,7 +54,8 @@ TEST_CASE("amp_foreach_non_finite_check_and_unscale_ refuses what it has no arit
 TEST_CASE("amp_update_scale_ takes any found_inf but zero as found", "[backend]") {
   for (const double found : {0.0, 1.0, 2.0, kNaN}) {
     const Tensor scale = scalar_tensor(8), tracker = scalar_tensor(3, {.dtype = DType::int32});
-    run_op({OpId::amp_update_scale_, {scale, tracker, scalar_tensor(found)}, {{"growth_interval", std::int64_t{9}}}, {}});
+    run_op(
+        {OpId::amp_update_scale_, {scale, tracker, scalar_tensor(found)}, {{"growth_interval", std::int64_t{9}}}, {}});
     CHECK(scale.item() == (found == 0 ? 8 : 4));
     CHECK(tracker.item() == (found == 0 ? 4 : 0));
   }
@@ -63,7 +66,10 @@ TEST_CASE("sgd_step_ gives the same bits whatever the strides", "[backend]") {
     const auto arrange = [&](const Tensor& t) { return strided ? transposed_storage(t) : t.clone(); };
     const Tensor p = arrange(numbers(DType::float32)), g = arrange(numbers(DType::float32) * 0.5);
     const Tensor buffer = arrange(numbers(DType::float32) * 0.125);
-    run_op({OpId::sgd_step_, {p, g, buffer}, {{"lr", 0.1}, {"momentum", 0.9}, {"weight_decay", 0.01}, {"nesterov", true}}, {}});
+    run_op({OpId::sgd_step_,
+            {p, g, buffer},
+            {{"lr", 0.1}, {"momentum", 0.9}, {"weight_decay", 0.01}, {"nesterov", true}},
+            {}});
     return std::pair(p.to_vector(), buffer.to_vector());
   };
   CHECK(run(false) == run(true));
@@ -86,6 +92,7 @@ TEST_CASE("updates refuse operands that do not fit", "[backend]") {
   CHECK(error_code([&] { run_op({OpId::sgd_step_, {p, p, g}, {}, {}}); }) == ErrorCode::runtime);
   CHECK(error_code([&] { run_op({OpId::adam_step_, {p, p, p, p}, {}, {}}); }) == ErrorCode::type);
   CHECK(error_code([&] { run_op({OpId::adam_step_, {p, p, p, p, ones({2})}, {}, {}}); }) == ErrorCode::runtime);
-  CHECK(error_code([&] { run_op({OpId::sgd_step_, {step.to(DType::int64), step.to(DType::int64)}, {}, {}}); }) ==
-        ErrorCode::not_implemented);
+  CHECK(error_code([&] {
+          run_op({OpId::sgd_step_, {step.to(DType::int64), step.to(DType::int64)}, {}, {}});
+        }) == ErrorCode::not_implemented);
 }

@@ -34,7 +34,7 @@ int usage(const std::string& what) {
 }
 
 bool exists(const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   return stat(path.c_str(), &status) == 0;
 }
 
@@ -64,10 +64,14 @@ int run(int argc, char** argv) {
       return usage("unknown argument '" + option + "'");
     if (i + 1 == argc) return usage(option + " needs a value");
     const std::string value = argv[++i];
-    if (option == "--dir") request.dir = value;
-    else if (option == "--data") request.data = value;
-    else if (option == "--only") only = value;
-    else request.device = device(value).type;
+    if (option == "--dir")
+      request.dir = value;
+    else if (option == "--data")
+      request.data = value;
+    else if (option == "--only")
+      only = value;
+    else
+      request.device = device(value).type;
   }
   if (request.dir.empty()) return usage("--dir is missing");
   require_available(request.device, "amp_golden");

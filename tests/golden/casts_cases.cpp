@@ -1,8 +1,8 @@
 // casts.json: float32 bit patterns and what they are in each narrow type. Through tensors, contiguous and strided, so
 // that the vectorised and the element-wise conversions are both held to it.
-#include <cstring>
-
 #include <fmt/format.h>
+
+#include <cstring>
 
 #include "libamp/ops/ops.h"
 #include "tests/golden/golden_json.h"
@@ -36,7 +36,8 @@ void check(const Tensor& source, const std::vector<std::uint32_t>& patterns, DTy
   }
   const std::vector<double> wanted = reference.to_vector();
   for (std::size_t i = 0; i < got.size(); ++i) {
-    if (got[i] == expected[i].get<std::uint32_t>() || (std::isnan(values[i]) && std::isnan(wanted[i]))) score.pass();
+    if (got[i] == expected[i].get<std::uint32_t>() || (std::isnan(values[i]) && std::isnan(wanted[i])))
+      score.pass();
     else
       score.fail("casts", fmt::format("float32 {:#010x} -> {} ({})", patterns[i], name(dtype), how),
                  fmt::format("got {:#x}, need {:#x}", got[i], expected[i].get<std::uint32_t>()));

@@ -1,10 +1,10 @@
 // curves.json: training runs. Model, starting values, batches and optimizer are those of examples/train_fashion_mnist.
 // Roundings drift apart with the steps, so the first ones must agree closely and the later ones roughly.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
-
-#include <fmt/format.h>
 
 #include "examples/fashion_models.h"
 #include "tests/golden/golden_json.h"
@@ -59,9 +59,12 @@ void train_step(nn::Sequential& model, SGD& optimizer, GradScaler& scaler, std::
 Run train(const std::string& model_name, const std::string& precision, std::int64_t steps, const io::ImageDataset& data,
           const io::ImageDataset& test) {
   std::optional<DType> low;
-  if (precision == "fp16") low = DType::float16;
-  else if (precision == "bf16") low = DType::bfloat16;
-  else if (precision != "fp32") fail(ErrorCode::io, "curves", "unknown precision '" + precision + "'");
+  if (precision == "fp16")
+    low = DType::float16;
+  else if (precision == "bf16")
+    low = DType::bfloat16;
+  else if (precision != "fp32")
+    fail(ErrorCode::io, "curves", "unknown precision '" + precision + "'");
   nn::Sequential model = fashion::make_model(model_name);
   fashion::fill_reproducibly(model);
   SGD optimizer(model.parameters(), {.lr = kLearningRate, .momentum = kMomentum});
@@ -90,8 +93,8 @@ std::string check_loss(const Run& run, const Json& need, const std::string& prec
     const double wanted = to_double(need[s]), off = std::abs(run.loss[s] - wanted) / std::abs(wanted);
     sum += off;
     if (!(off <= limit.each) && s < limit.each_steps)
-      return fmt::format("step {}: got {:.7f}, need {:.7f} within {} (off by {:.2g})", s, run.loss[s], wanted, limit.each,
-                         off);
+      return fmt::format("step {}: got {:.7f}, need {:.7f} within {} (off by {:.2g})", s, run.loss[s], wanted,
+                         limit.each, off);
   }
   const double mean = steps == 0 ? 0 : sum / static_cast<double>(steps);
   if (!(mean <= limit.mean))
@@ -130,8 +133,10 @@ std::string check_exponents(const Run& run, const Json& need) {
 }
 
 void check(const std::string& which, const std::string& why, Score& score) {
-  if (why.empty()) score.pass();
-  else score.fail("curves", which, why);
+  if (why.empty())
+    score.pass();
+  else
+    score.fail("curves", which, why);
 }
 
 void run_curve(const Json& curve, const io::ImageDataset& data, const io::ImageDataset& test, Score& score) {
@@ -145,7 +150,9 @@ void run_curve(const Json& curve, const io::ImageDataset& data, const io::ImageD
     check(which + " exponents at step 0", check_exponents(run, curve.at("grad_exponents").at("0")), score);
   const double wanted = to_double(curve.at("test_accuracy"));
   check(which + " accuracy",
-        std::abs(run.accuracy - wanted) <= 0.025 ? "" : fmt::format("got {:.4f}, need {:.4f} within 0.025", run.accuracy, wanted),
+        std::abs(run.accuracy - wanted) <= 0.025
+            ? ""
+            : fmt::format("got {:.4f}, need {:.4f} within 0.025", run.accuracy, wanted),
         score);
   std::printf("curves %s: last loss %.4f (PyTorch %.4f), accuracy %.4f (%.4f)\n", which.c_str(), run.loss.back(),
               to_double(loss.back()), run.accuracy, wanted);

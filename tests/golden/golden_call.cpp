@@ -11,7 +11,8 @@ namespace amp::golden {
 namespace {
 
 [[noreturn]] void wrong_type(std::string_view attribute) {
-  fail(ErrorCode::type, "golden", "attribute '" + std::string(attribute) + "' has another type than the adaptor asks for");
+  fail(ErrorCode::type, "golden",
+       "attribute '" + std::string(attribute) + "' has another type than the adaptor asks for");
 }
 
 const GoldenCall::Value* find(const GoldenCall& call, std::string_view attribute) {

@@ -39,12 +39,18 @@ class Trace {
   static GradScalerOptions options(const Json& init) {
     GradScalerOptions o;
     for (const auto& [key, value] : init.items()) {
-      if (key == "init_scale") o.init_scale = to_double(value);
-      else if (key == "growth_factor") o.growth_factor = to_double(value);
-      else if (key == "backoff_factor") o.backoff_factor = to_double(value);
-      else if (key == "growth_interval") o.growth_interval = value.get<std::int64_t>();
-      else if (key == "enabled") o.enabled = value.get<bool>();
-      else fail(ErrorCode::io, "gradscaler", "unknown argument '" + key + "'");
+      if (key == "init_scale")
+        o.init_scale = to_double(value);
+      else if (key == "growth_factor")
+        o.growth_factor = to_double(value);
+      else if (key == "backoff_factor")
+        o.backoff_factor = to_double(value);
+      else if (key == "growth_interval")
+        o.growth_interval = value.get<std::int64_t>();
+      else if (key == "enabled")
+        o.enabled = value.get<bool>();
+      else
+        fail(ErrorCode::io, "gradscaler", "unknown argument '" + key + "'");
     }
     return o;
   }
@@ -54,14 +60,20 @@ class Trace {
     const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
     const Tensor g = param_.grad();
     switch (event) {
-      case '.': return;
-      case 'i': g.select(0, 0).fill_(inf); return;
-      case 'n': g.select(0, 1).fill_(nan); return;
+      case '.':
+        return;
+      case 'i':
+        g.select(0, 0).fill_(inf);
+        return;
+      case 'n':
+        g.select(0, 1).fill_(nan);
+        return;
       case 'm':
         g.select(0, 0).fill_(-inf);
         g.select(0, 1).fill_(nan);
         return;
-      default: fail(ErrorCode::io, "gradscaler", std::string("unknown event '") + event + "'");
+      default:
+        fail(ErrorCode::io, "gradscaler", std::string("unknown event '") + event + "'");
     }
   }
 
@@ -80,16 +92,20 @@ class Trace {
     if (what == "unscale") scaler_.unscale_(optimizer_);
     const std::vector<double> gradient = param_.grad().to_vector();
     scaler_.step(optimizer_);
-    if (what.starts_with("update:")) scaler_.update(std::stod(what.substr(7)));
-    else scaler_.update();
+    if (what.starts_with("update:"))
+      scaler_.update(std::stod(what.substr(7)));
+    else
+      scaler_.update();
     std::string why = compare("scale before", {before}, Json::array({step.at("scale_before")}));
     why += compare("gradient", gradient, step.at("grad_before_step"));
     why += compare("scale after", {scaler_.get_scale()}, Json::array({step.at("scale_after")}));
     why += compare("parameter", param_.to_vector(), step.at("param"));
     const auto state = scaler_.state_dict();
     const Json& tracker = step.at("growth_tracker");
-    if (tracker.is_null() != state.empty()) why += "the state dict is there or not, need the other; ";
-    else if (!tracker.is_null()) why += compare("growth tracker", {state.at("_growth_tracker")}, Json::array({tracker}));
+    if (tracker.is_null() != state.empty())
+      why += "the state dict is there or not, need the other; ";
+    else if (!tracker.is_null())
+      why += compare("growth tracker", {state.at("_growth_tracker")}, Json::array({tracker}));
     return why;
   }
 
@@ -106,7 +122,8 @@ class Trace {
       return fmt::format("state dict: got {} entries, need {}", state.size(), need.size());
     for (const auto& [key, value] : need.items())
       if (!state.contains(key) || !same(state.at(key), value))
-        return fmt::format("state dict entry {}: got {:.9g}, need {}", key, state.contains(key) ? state.at(key) : 0, value.dump());
+        return fmt::format("state dict entry {}: got {:.9g}, need {}", key, state.contains(key) ? state.at(key) : 0,
+                           value.dump());
     return {};
   }
 
@@ -128,8 +145,10 @@ void run_gradscaler(const Request& request, Score& score) {
     } catch (const std::exception& e) {
       why = e.what();
     }
-    if (why.empty()) score.pass();
-    else score.fail("gradscaler", which, why);
+    if (why.empty())
+      score.pass();
+    else
+      score.fail("gradscaler", which, why);
   }
 }
 

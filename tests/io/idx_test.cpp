@@ -16,7 +16,8 @@ namespace {
 
 class Folder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("amp_idx_test_" + std::to_string(reinterpret_cast<std::uintptr_t>(this)))) {
+  Folder()
+      : path_(fs::temp_directory_path() / ("amp_idx_test_" + std::to_string(reinterpret_cast<std::uintptr_t>(this)))) {
     fs::create_directories(path_);
   }
   ~Folder() { fs::remove_all(path_); }

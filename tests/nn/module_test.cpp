@@ -169,7 +169,8 @@ TEST_CASE("initial values have PyTorch's bounds", "[nn]") {
     Tensor values;
     double bound;
   };
-  for (const Row& row : {Row{linear.weight, 0.1}, Row{linear.bias, 0.1}, Row{conv.weight, 1 / 6.0}, Row{conv.bias, 1 / 6.0}}) {
+  for (const Row& row :
+       {Row{linear.weight, 0.1}, Row{linear.bias, 0.1}, Row{conv.weight, 1 / 6.0}, Row{conv.bias, 1 / 6.0}}) {
     double most = 0, sum = 0;
     for (const double v : row.values.to_vector()) {
       most = std::max(most, std::abs(v));
@@ -190,6 +191,7 @@ TEST_CASE("parameters count as weights in memory", "[nn]") {
   const nn::Linear linear(8, 4);
   int weights = 0;
   for (const AllocEvent& alloc : recording.allocs)
-    weights += alloc.cause == static_cast<std::uint8_t>(MemoryCause::weights) && (alloc.bytes == 128 || alloc.bytes == 16);
+    weights +=
+        alloc.cause == static_cast<std::uint8_t>(MemoryCause::weights) && (alloc.bytes == 128 || alloc.bytes == 16);
   CHECK(weights >= 2);
 }

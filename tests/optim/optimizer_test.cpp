@@ -14,9 +14,7 @@ constexpr int kSteps = 6;
 const std::vector<double> kStart = {1, -2, 0.5};
 
 // Gradients of step t, multiples of 1/16.
-std::vector<double> gradient_of(int t) {
-  return {0.25 * (t % 3) - 0.125, -0.5 + 0.0625 * t, t == 2 ? 0.0 : 0.375};
-}
+std::vector<double> gradient_of(int t) { return {0.25 * (t % 3) - 0.125, -0.5 + 0.0625 * t, t == 2 ? 0.0 : 0.375}; }
 
 struct SgdReference {
   SGDOptions o;
@@ -44,8 +42,10 @@ struct AdamReference {
     ++t;
     for (std::size_t i = 0; i < w.size(); ++i) {
       double d = o.maximize ? -gradient[i] : gradient[i];
-      if (decoupled) w[i] *= 1 - o.lr * o.weight_decay;
-      else d += o.weight_decay * w[i];
+      if (decoupled)
+        w[i] *= 1 - o.lr * o.weight_decay;
+      else
+        d += o.weight_decay * w[i];
       m[i] = o.beta1 * m[i] + (1 - o.beta1) * d;
       v[i] = o.beta2 * v[i] + (1 - o.beta2) * d * d;
       largest[i] = std::max(largest[i], v[i]);
@@ -74,7 +74,11 @@ void compare(const Reference& fresh, DType dtype) {
     reference.step(gradient_of(t));
   }
   // Half parameters are rounded copies of a float32 master: one rounding, however many steps.
-  check_close(param, reference.w, dtype == DType::float16 ? 0x1p-11 : dtype == DType::bfloat16 ? 0x1p-8 : dtype == DType::float64 ? 1e-6 : 2e-6);
+  check_close(param, reference.w,
+              dtype == DType::float16    ? 0x1p-11
+              : dtype == DType::bfloat16 ? 0x1p-8
+              : dtype == DType::float64  ? 1e-6
+                                         : 2e-6);
 }
 
 const SGDOptions kSgd[] = {
@@ -252,7 +256,10 @@ TEST_CASE("wrong options and parameters are refused by name", "[optim]") {
       {"beta2", [&] { Adam({p}, {.beta2 = 1}); }},
       {"eps", [&] { AdamW({p}, {.eps = -1}); }},
       {"empty", [&] { SGD(Tensors{}); }},
-      {"more than one place", [&] { SGD({p, p}); }},
+      {"more than one place",
+       [&] {
+         SGD({p, p});
+       }},
       {"leaf", [&] { SGD({p * 2}); }},
       {"floating", [&] { SGD({ones({1}, {.dtype = DType::int64})}); }},
   };

@@ -33,10 +33,17 @@ struct Bench {
         scaler.scale(linear_loss(param, {0.25, -0.5})).backward();
         if (letter == 'i') set_element(param.grad(), 0, kInf);
         break;
-      case 'u': scaler.unscale_(optimizer); break;
-      case 't': scaler.step(optimizer); break;
-      case 'p': scaler.update(); break;
-      default: FAIL("unknown letter");
+      case 'u':
+        scaler.unscale_(optimizer);
+        break;
+      case 't':
+        scaler.step(optimizer);
+        break;
+      case 'p':
+        scaler.update();
+        break;
+      default:
+        FAIL("unknown letter");
     }
   }
   void run(std::string_view letters) {
@@ -103,8 +110,7 @@ TEST_CASE("the scale grows and backs off in double and is rounded once", "[scale
 
 TEST_CASE("the tracker counts clean updates and growth asks for equality", "[scaler]") {
   Bench bench({.init_scale = 4, .backoff_factor = 0.25, .growth_interval = 2});
-  const std::pair<const char*, std::pair<double, double>> rows[] = {
-      {"stp", {4, 1}}, {"stp", {8, 0}}, {"itp", {2, 0}}};
+  const std::pair<const char*, std::pair<double, double>> rows[] = {{"stp", {4, 1}}, {"stp", {8, 0}}, {"itp", {2, 0}}};
   for (const auto& [letters, expected] : rows) {
     bench.run(letters);
     CHECK(bench.scaler.get_scale() == expected.first);
@@ -199,7 +205,8 @@ TEST_CASE("bfloat16 and float64 gradients are unscaled in their own type, whatev
       scaler.unscale_(optimizer);
       const auto values = param.grad().to_vector();
       for (std::int64_t i = 0; i < 6; ++i)
-        CHECK((i == bad ? !std::isfinite(values[static_cast<std::size_t>(i)]) : values[static_cast<std::size_t>(i)] == 2.5));
+        CHECK((i == bad ? !std::isfinite(values[static_cast<std::size_t>(i)])
+                        : values[static_cast<std::size_t>(i)] == 2.5));
       CHECK(wide.to_vector()[0] == 10);  // what lies beside the view is left alone
       CHECK(scaler.step(optimizer).skipped == (bad >= 0));
     }
@@ -212,8 +219,10 @@ TEST_CASE("scale promotes as a product with a 0-dim float32 tensor", "[scaler]")
     Shape sizes;
     DType result;
   };
-  const Row rows[] = {{DType::float16, {}, DType::float32},   {DType::float16, {1}, DType::float16},
-                      {DType::bfloat16, {1}, DType::bfloat16}, {DType::float64, {}, DType::float64},
+  const Row rows[] = {{DType::float16, {}, DType::float32},
+                      {DType::float16, {1}, DType::float16},
+                      {DType::bfloat16, {1}, DType::bfloat16},
+                      {DType::float64, {}, DType::float64},
                       {DType::float32, {2}, DType::float32}};
   for (const Row& row : rows) {
     GradScaler scaler("cpu", {.init_scale = 2});
@@ -267,7 +276,8 @@ TEST_CASE("a disabled scaler is not there", "[scaler]") {
 TEST_CASE("closures are refused while the scaler is enabled", "[scaler]") {
   Bench bench({});
   bench.call('s');
-  CHECK(error_code([&] { bench.scaler.step(bench.optimizer, [&] { return bench.param.sum(); }); }) == ErrorCode::runtime);
+  CHECK(error_code([&] { bench.scaler.step(bench.optimizer, [&] { return bench.param.sum(); }); }) ==
+        ErrorCode::runtime);
 }
 
 TEST_CASE("update takes a number or a tensor, and forgets the stages", "[scaler]") {
@@ -291,8 +301,11 @@ TEST_CASE("state goes from one scaler to another, before and after its first sca
   Bench from({.init_scale = 2, .growth_factor = 3, .backoff_factor = 0.25, .growth_interval = 7});
   from.run("stpstp");
   const GradScaler::State saved = from.scaler.state_dict();
-  CHECK(saved == GradScaler::State{{"scale", 2}, {"growth_factor", 3}, {"backoff_factor", 0.25},
-                                   {"growth_interval", 7}, {"_growth_tracker", 2}});
+  CHECK(saved == GradScaler::State{{"scale", 2},
+                                   {"growth_factor", 3},
+                                   {"backoff_factor", 0.25},
+                                   {"growth_interval", 7},
+                                   {"_growth_tracker", 2}});
   for (const char* letters : {"", "stp"}) {
     Bench to({});
     to.run(letters);

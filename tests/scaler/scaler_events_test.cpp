@@ -58,9 +58,12 @@ TEST_CASE("scaler events name the actions, the scale and the first parameter at 
     const char* name;
   };
   const Row rows[] = {
-      {ScalerAction::init, 0, 0, 0, 8, 8, ""},       {ScalerAction::unscale, 0, 0, 0, 8, 8, ""},
-      {ScalerAction::step, 0, 0, 0, 8, 8, ""},       {ScalerAction::update, 0, 0, 0, 8, 16, ""},
-      {ScalerAction::unscale, 1, 1, 0, 16, 16, "0.bias"}, {ScalerAction::step, 1, 1, 1, 16, 16, ""},
+      {ScalerAction::init, 0, 0, 0, 8, 8, ""},
+      {ScalerAction::unscale, 0, 0, 0, 8, 8, ""},
+      {ScalerAction::step, 0, 0, 0, 8, 8, ""},
+      {ScalerAction::update, 0, 0, 0, 8, 16, ""},
+      {ScalerAction::unscale, 1, 1, 0, 16, 16, "0.bias"},
+      {ScalerAction::step, 1, 1, 1, 16, 16, ""},
       {ScalerAction::update, 1, 1, 0, 16, 8, ""},
   };
   REQUIRE(events.size() == std::size(rows));
@@ -87,8 +90,8 @@ TEST_CASE("weights and unscaled gradients are announced once a step and paramete
     double planted;
     int gradients;
   };
-  for (const Row& row : {Row{true, false, 0, 2}, Row{false, false, 0, 2}, Row{true, true, 0, 2}, Row{true, false, kInf, 2},
-                         Row{true, true, kInf, 0}}) {
+  for (const Row& row : {Row{true, false, 0, 2}, Row{false, false, 0, 2}, Row{true, true, 0, 2},
+                         Row{true, false, kInf, 2}, Row{true, true, kInf, 0}}) {
     CAPTURE(row.enabled, row.fused, row.planted);
     Watched watched;
     SGD optimizer({a, b}, {.lr = 0, .fused = row.fused});

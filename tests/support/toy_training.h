@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "libamp/autocast/scope.h"
 #include "libamp/autograd/autograd.h"
 #include "libamp/core/grad_mode.h"
 #include "libamp/ops/ops.h"

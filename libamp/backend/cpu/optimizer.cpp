@@ -21,7 +21,9 @@ FromScaler from_scaler(const OpCall& call, std::size_t grad_scale, std::size_t f
 }
 
 // An optional tensor, or a stand-in of the right shape that the body does not look at.
-const Tensor& or_else(const OpCall& call, std::size_t i, const Tensor& other) { return call.has(i) ? call.in(i) : other; }
+const Tensor& or_else(const OpCall& call, std::size_t i, const Tensor& other) {
+  return call.has(i) ? call.in(i) : other;
+}
 
 void check_operands(const OpCall& call, std::size_t count) {
   const Tensor& p = call.in(0);
@@ -62,12 +64,14 @@ void sgd(const OpCall& call, double grad_scale) {
       for (std::int64_t i = 0; i < n; ++i) d[i] = add_product(d[i], decay, w[i]);
     if (has_buffer) {
       C* m = b[2];
-      if (first) std::copy(d, d + n, m);
+      if (first)
+        std::copy(d, d + n, m);
       else
         for (std::int64_t i = 0; i < n; ++i) m[i] = add_product(m[i] * momentum, keep, d[i]);
       if (nesterov)
         for (std::int64_t i = 0; i < n; ++i) d[i] = add_product(d[i], momentum, m[i]);
-      else std::copy(m, m + n, d);
+      else
+        std::copy(m, m + n, d);
     }
     for (std::int64_t i = 0; i < n; ++i) w[i] = add_product(w[i], -lr, d[i]);
     if (has_master) std::copy(w, w + n, b[0]);
@@ -107,8 +111,10 @@ void adam_block(const AdamFactors& f, C* w, const C* g, C* m, C* v, C* largest, 
   for (std::int64_t i = 0; i < n; ++i) {
     C d = f.maximize ? -g[i] : g[i];
     if (f.decay != 0) {
-      if (f.decoupled) w[i] = w[i] * shrink;
-      else d = d + decay * w[i];
+      if (f.decoupled)
+        w[i] = w[i] * shrink;
+      else
+        d = d + decay * w[i];
     }
     // lerp as ATen: from the nearer end.
     m[i] = weight1 < static_cast<C>(0.5) ? m[i] + weight1 * (d - m[i]) : d - (d - m[i]) * complement;
@@ -124,8 +130,7 @@ template <typename C>
 void adam(const OpCall& call, const AdamFactors& factors, double grad_scale) {
   const bool unscales = grad_scale != 1, has_master = call.has(6);
   const Tensor &p = call.in(0), &largest = or_else(call, 5, p), &master = or_else(call, 6, p);
-  const unsigned written =
-      1u | (unscales ? 2u : 0u) | 4u | 8u | (factors.amsgrad ? 16u : 0u) | (has_master ? 32u : 0u);
+  const unsigned written = 1u | (unscales ? 2u : 0u) | 4u | 8u | (factors.amsgrad ? 16u : 0u) | (has_master ? 32u : 0u);
   update_blocks<C, 6>({&p, &call.in(1), &call.in(2), &call.in(3), &largest, &master}, written,
                       [&](const std::array<C*, 6>& b, std::int64_t n) {
                         if (unscales) unscale_block(b[1], n, grad_scale);
@@ -145,15 +150,18 @@ Tensors sgd_step_(const OpCall& call) {
   check_operands(call, 4);
   const FromScaler given = from_scaler(call, 4, 5);
   if (given.skip) return {call.in(0)};
-  if (call.in(0).dtype() == DType::float64) sgd<double>(call, given.scale);
-  else sgd<float>(call, given.scale);
+  if (call.in(0).dtype() == DType::float64)
+    sgd<double>(call, given.scale);
+  else
+    sgd<float>(call, given.scale);
   bump_versions(call, {0, 1, 2, 3});
   return {call.in(0)};
 }
 
 Tensors adam_step_(const OpCall& call) {
   for (const std::size_t i : {2, 3, 4})
-    if (!call.has(i)) call.fail("tensor argument " + std::to_string(i) + " is missing: got none, need the state", ErrorCode::type);
+    if (!call.has(i))
+      call.fail("tensor argument " + std::to_string(i) + " is missing: got none, need the state", ErrorCode::type);
   const Tensor& step = call.in(4);
   if (step.dtype() != DType::float32 || step.numel() != 1)
     call.fail("the step counter must have one float32 element: got " + describe(step));
@@ -164,8 +172,10 @@ Tensors adam_step_(const OpCall& call) {
   if (given.skip) return {call.in(0)};
   const float now = *step.data<float>() += 1;
   const AdamFactors factors = adam_factors(call, static_cast<double>(now));
-  if (call.in(0).dtype() == DType::float64) adam<double>(call, factors, given.scale);
-  else adam<float>(call, factors, given.scale);
+  if (call.in(0).dtype() == DType::float64)
+    adam<double>(call, factors, given.scale);
+  else
+    adam<float>(call, factors, given.scale);
   bump_versions(call, {0, 1, 2, 3, 4, 5, 6});
   return {call.in(0)};
 }

@@ -12,7 +12,8 @@ namespace {
 
 void require_scalar(const OpCall& call, const Tensor& t, DType dtype, const char* what) {
   if (t.numel() != 1 || t.dtype() != dtype)
-    call.fail(std::string(what) + " must have one element of type " + std::string(name(dtype)) + ": got " + describe(t));
+    call.fail(std::string(what) + " must have one element of type " + std::string(name(dtype)) + ": got " +
+              describe(t));
 }
 
 // Multiplies by `inverse` in place; true if a value was not finite before.

@@ -1,0 +1,76 @@
+// The normalisation layers.
+#include "libamp/nn/norms.h"
+
+#include "libamp/core/grad_mode.h"
+#include "libamp/ops/create.h"
+#include "libamp/ops/norm.h"
+
+namespace amp::nn {
+namespace {
+
+// What a layer allocates for itself is weights, in a report of memory.
+template <typename F>
+Tensor as_weights(F make) {
+  const CauseScope cause(&Context::cause, MemoryCause::weights);
+  return make();
+}
+Tensor new_ones(const Shape& sizes) {
+  return as_weights([&] { return ones(sizes); });
+}
+Tensor new_zeros(const Shape& sizes, DType dtype = DType::float32) {
+  return as_weights([&] { return zeros(sizes, {.dtype = dtype}); });
+}
+
+}  // namespace
+
+LayerNorm::LayerNorm(const Shape& normalized_shape, double eps, bool elementwise_affine, bool with_bias)
+    : normalized_shape_(normalized_shape), eps_(eps) {
+  if (!elementwise_affine) return;
+  weight = register_parameter("weight", new_ones(normalized_shape));
+  if (with_bias) bias = register_parameter("bias", new_zeros(normalized_shape));
+}
+Tensor LayerNorm::forward(const Tensor& input) { return layer_norm(input, normalized_shape_, weight, bias, eps_); }
+
+GroupNorm::GroupNorm(std::int64_t num_groups, std::int64_t num_channels, double eps, bool affine)
+    : num_groups_(num_groups), eps_(eps) {
+  if (num_groups < 1 || num_channels % num_groups != 0)
+    fail(ErrorCode::value, "GroupNorm",
+         "channels must be divisible by groups: got " + std::to_string(num_channels) + " channels, " +
+             std::to_string(num_groups) + " groups");
+  if (!affine) return;
+  weight = register_parameter("weight", new_ones({num_channels}));
+  bias = register_parameter("bias", new_zeros({num_channels}));
+}
+Tensor GroupNorm::forward(const Tensor& input) { return group_norm(input, num_groups_, weight, bias, eps_); }
+
+BatchNorm::BatchNorm(std::int64_t num_features, const BatchNormArguments& arguments) : arguments_(arguments) {
+  if (arguments.affine) {
+    weight = register_parameter("weight", new_ones({num_features}));
+    bias = register_parameter("bias", new_zeros({num_features}));
+  }
+  if (!arguments.track_running_stats) return;
+  running_mean = register_buffer("running_mean", new_zeros({num_features}));
+  running_var = register_buffer("running_var", new_ones({num_features}));
+  num_batches_tracked = register_buffer("num_batches_tracked", new_zeros({}, DType::int64));
+}
+
+Tensor BatchNorm::forward(const Tensor& input) {
+  check(input);
+  if (is_training() && num_batches_tracked.defined()) {
+    const no_grad quiet;
+    num_batches_tracked.fill_(num_batches_tracked.item() + 1);
+  }
+  const bool own_statistics = is_training() || !running_mean.defined();
+  return batch_norm(input, running_mean, running_var, weight, bias, own_statistics, arguments_.momentum,
+                    arguments_.eps);
+}
+
+void BatchNorm1d::check(const Tensor& input) const {
+  if (input.dim() != 2 && input.dim() != 3)
+    fail(ErrorCode::value, "BatchNorm1d", "input must have 2 or 3 dims: got " + describe(input));
+}
+void BatchNorm2d::check(const Tensor& input) const {
+  if (input.dim() != 4) fail(ErrorCode::value, "BatchNorm2d", "input must have 4 dims: got " + describe(input));
+}
+
+}  // namespace amp::nn
