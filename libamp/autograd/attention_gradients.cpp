@@ -12,12 +12,14 @@ namespace {
 // p = softmax(s), s = scale q k^T + mask, out = p v; then ds = p (dp - sum(dp p)) with dp = grad v^T.
 Tensors composed(const GradCall& g) {
   const DType wide = g.input_dtype(0) == DType::float64 ? DType::float64 : DType::float32;
-  const Tensor q = to(g.in(0), wide), k = to(g.in(1), wide), v = to(g.in(2), wide), mask = g.in(3), grad = to(g.grad(), wide);
+  const Tensor q = to(g.in(0), wide), k = to(g.in(1), wide), v = to(g.in(2), wide), mask = g.in(3),
+               grad = to(g.grad(), wide);
   const double scale = g.attributes().number("scale", 1);
   constexpr double kHidden = -std::numeric_limits<double>::infinity();
   Tensor scores = matmul(q * scale, transpose(k, -2, -1));
   Tensor hidden;
-  if (g.attributes().flag("is_causal", false)) hidden = logical_not(tril(ones({q.size(-2), k.size(-2)}, {.dtype = DType::bool_})));
+  if (g.attributes().flag("is_causal", false))
+    hidden = logical_not(tril(ones({q.size(-2), k.size(-2)}, {.dtype = DType::bool_})));
   if (mask.defined() && mask.dtype() == DType::bool_) hidden = logical_not(mask);
   if (mask.defined() && mask.dtype() != DType::bool_) scores = scores + to(mask, wide);
   if (hidden.defined()) scores = masked_fill(scores, hidden, kHidden);

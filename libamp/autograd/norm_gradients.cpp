@@ -37,8 +37,10 @@ Shape other_dims(const NormView& v) {
   return dims;
 }
 
-// The formula with ops. hat = (x - mean) / deviation; with fixed statistics (mean and rstd given) only the scale counts.
-Tensors composed(const GradCall& g, const NormView& v, bool centred, const Tensor& fixed_mean = {}, const Tensor& fixed_rstd = {}) {
+// The formula with ops. hat = (x - mean) / deviation; with fixed statistics (mean and rstd given) only the scale
+// counts.
+Tensors composed(const GradCall& g, const NormView& v, bool centred, const Tensor& fixed_mean = {},
+                 const Tensor& fixed_rstd = {}) {
   const DType dtype = moment_dtype(g.input_dtype(0));
   const double eps = g.attributes().number("eps", 1e-5);
   const Tensor x = reshape(to(g.in(0), dtype), v.sizes), grad = reshape(to(g.grad(), dtype), v.sizes);

@@ -13,10 +13,8 @@ Attributes with_input(const GradCall& g, std::int64_t spatial) {
 }
 
 Tensors max_pool(const GradCall& g, std::int64_t spatial) {
-  return {run_op1({OpId::max_pool_backward,
-                   {g.grad(), g.out(1)},
-                   {{"input_sizes", g.input_sizes(0)}, {"spatial", spatial}},
-                   {}})};
+  return {run_op1(
+      {OpId::max_pool_backward, {g.grad(), g.out(1)}, {{"input_sizes", g.input_sizes(0)}, {"spatial", spatial}}, {}})};
 }
 
 Tensors average(const GradCall& g, std::int64_t spatial) {
@@ -33,7 +31,9 @@ Tensors max_pool_backward(const GradCall& g) {
   return {run_op1({OpId::max_pool_pick, {g.grad(), g.in(1)}, g.attributes(), {}}), {}};
 }
 Tensors max_pool_pick(const GradCall& g) {
-  return {run_op1({OpId::max_pool_backward, {g.grad(), g.in(1)}, with_input(g, g.attributes().integer("spatial", 2)), {}}), {}};
+  return {
+      run_op1({OpId::max_pool_backward, {g.grad(), g.in(1)}, with_input(g, g.attributes().integer("spatial", 2)), {}}),
+      {}};
 }
 
 Tensors avg_pool2d(const GradCall& g) { return average(g, 2); }

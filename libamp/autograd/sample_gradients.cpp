@@ -32,7 +32,9 @@ Tensors upsample_backward(const GradCall& g) {
   constexpr OpId kLinear[] = {OpId::upsample_linear1d, OpId::upsample_bilinear2d, OpId::upsample_trilinear3d};
   const std::int64_t interpolation = g.attributes().integer("interpolation", 0);
   const int spatial = g.attributes().list("output_size", {}).size();
-  const OpId op = interpolation == 0 ? kNearest[spatial - 1] : interpolation == 1 ? kLinear[spatial - 1] : OpId::upsample_bicubic2d;
+  const OpId op = interpolation == 0   ? kNearest[spatial - 1]
+                  : interpolation == 1 ? kLinear[spatial - 1]
+                                       : OpId::upsample_bicubic2d;
   return {run_op1({op, {g.grad()}, g.attributes(), {}})};
 }
 

@@ -7,10 +7,8 @@ namespace {
 
 // The result is rounded once, to the dtype the forward op read.
 Tensors backward(const GradCall& g, OpId op) {
-  return {run_op1({op,
-                   {g.grad(), g.out()},
-                   {{"dim", g.attributes().integer("dim", -1)}, {"dtype", g.input_dtype(0)}},
-                   {}})};
+  return {run_op1(
+      {op, {g.grad(), g.out()}, {{"dim", g.attributes().integer("dim", -1)}, {"dtype", g.input_dtype(0)}}, {}})};
 }
 
 }  // namespace

@@ -7,8 +7,9 @@
 
 namespace amp {
 
-Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& attn_mask,
-                                    double dropout_p, bool is_causal, std::optional<double> scale, bool enable_gqa) {
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const Tensor& attn_mask, double dropout_p, bool is_causal,
+                                    std::optional<double> scale, bool enable_gqa) {
   constexpr OpId op = OpId::scaled_dot_product_attention;
   if (query.dim() < 2 || key.dim() < 2 || value.dim() < 2)
     fail(ErrorCode::runtime, op_info(op).name,

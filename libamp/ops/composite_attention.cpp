@@ -4,8 +4,8 @@
 
 #include "libamp/dispatch/run_op.h"
 #include "libamp/ops/create.h"
-#include "libamp/ops/math.h"
 #include "libamp/ops/index.h"
+#include "libamp/ops/math.h"
 #include "libamp/ops/pointwise.h"
 #include "libamp/ops/softmax.h"
 #include "libamp/ops/view.h"
@@ -16,7 +16,8 @@ namespace {
 // Each head repeated for the query heads of its group.
 Tensor repeat_heads(const OpCall& call, const Tensor& t, std::int64_t heads) {
   if (t.dim() < 3 || t.size(-3) == 0 || heads % t.size(-3) != 0)
-    call.fail("the query's heads must be a multiple of the others': got " + std::to_string(heads) + " and " + describe(t));
+    call.fail("the query's heads must be a multiple of the others': got " + std::to_string(heads) + " and " +
+              describe(t));
   const std::int64_t each = heads / t.size(-3);
   if (each == 1) return t;
   Shape spread = t.sizes(), joined = t.sizes();
@@ -58,7 +59,8 @@ Tensors scaled_dot_product_attention(const OpCall& call) {
   if (mask.defined() && call.attributes.flag("is_causal", false))
     call.fail("an explicit mask and is_causal exclude each other: got mask " + describe(mask));
   if (mask.defined() && mask.dtype() != DType::bool_ && mask.dtype() != q.dtype())
-    call.fail("the mask must be bool or have the query's dtype: got mask " + describe(mask) + " and query " + describe(q));
+    call.fail("the mask must be bool or have the query's dtype: got mask " + describe(mask) + " and query " +
+              describe(q));
   if (call.attributes.flag("enable_gqa", false)) {
     k = repeat_heads(call, k, q.size(-3));
     v = repeat_heads(call, v, q.size(-3));
@@ -69,10 +71,11 @@ Tensors scaled_dot_product_attention(const OpCall& call) {
   k = with_leading(k, batch);
   v = with_leading(v, batch);
   if (call.attributes.number("dropout_p", 0) > 0) return {in_single_ops(call, q, k, v, mask)};
-  return {run_op1({OpId::attention,
-                   {q, k, v, mask},
-                   {{"scale", call.attributes.number("scale", 1)}, {"is_causal", call.attributes.flag("is_causal", false)}},
-                   {}})};
+  return {
+      run_op1({OpId::attention,
+               {q, k, v, mask},
+               {{"scale", call.attributes.number("scale", 1)}, {"is_causal", call.attributes.flag("is_causal", false)}},
+               {}})};
 }
 
 }  // namespace amp::composite

@@ -27,7 +27,8 @@ struct Arguments {
 Tensor with_probabilities(const OpCall& call, const Arguments& a) {
   if (!a.target.is_floating_point())
     call.fail("target of the input's shape must hold class probabilities: got " + describe(a.target));
-  if (a.ignore_index >= 0) call.fail("ignore_index cannot be used with class probabilities: got " + std::to_string(a.ignore_index));
+  if (a.ignore_index >= 0)
+    call.fail("ignore_index cannot be used with class probabilities: got " + std::to_string(a.ignore_index));
   const Tensor log_probabilities = log_softmax(a.input, a.class_dim, a.input.dtype());
   Tensor target = a.target;
   if (a.smoothing > 0) target = target * (1 - a.smoothing) + a.smoothing / static_cast<double>(a.classes);
@@ -39,8 +40,8 @@ Tensor with_probabilities(const OpCall& call, const Arguments& a) {
 }
 
 Tensor with_smoothing(const Arguments& a, const Tensor& log_probabilities, const Tensors& nll) {
-  Tensor smooth = a.weight.defined() ? log_probabilities * along_classes(a.weight, a.input.dim(), a.class_dim)
-                                     : log_probabilities;
+  Tensor smooth =
+      a.weight.defined() ? log_probabilities * along_classes(a.weight, a.input.dim(), a.class_dim) : log_probabilities;
   smooth = -sum(smooth, Shape{a.class_dim});
   smooth = masked_fill(smooth, eq(a.target, static_cast<double>(a.ignore_index)), 0);
   if (a.reduction != "none") smooth = sum(smooth);
@@ -52,8 +53,14 @@ Tensor with_smoothing(const Arguments& a, const Tensor& log_probabilities, const
 }  // namespace
 
 Tensors cross_entropy_loss(const OpCall& call) {
-  Arguments a{call.in(0), call.in(1), call.has(2) ? call.in(2) : Tensor(), call.attributes.integer("ignore_index", -100),
-              call.attributes.text("reduction", "mean"), call.attributes.number("label_smoothing", 0), 0, 0};
+  Arguments a{call.in(0),
+              call.in(1),
+              call.has(2) ? call.in(2) : Tensor(),
+              call.attributes.integer("ignore_index", -100),
+              call.attributes.text("reduction", "mean"),
+              call.attributes.number("label_smoothing", 0),
+              0,
+              0};
   if (a.input.dim() == 0) call.fail("needs an input of at least one dim: got " + describe(a.input));
   if (a.smoothing < 0 || a.smoothing > 1)
     call.fail("label_smoothing must be between 0 and 1: got " + std::to_string(a.smoothing));

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "libamp/dispatch/op_call.h"
-#include "libamp/ops/index.h"
 #include "libamp/ops/create.h"
+#include "libamp/ops/index.h"
 #include "libamp/ops/math.h"
 #include "libamp/ops/product.h"
 #include "libamp/ops/view.h"
@@ -17,7 +17,9 @@ struct Named {
   Tensor tensor;
   std::string letters;
   [[nodiscard]] bool has(char c) const { return letters.find(c) != std::string::npos; }
-  [[nodiscard]] std::int64_t size(char c) const { return has(c) ? tensor.size(static_cast<std::int64_t>(letters.find(c))) : 1; }
+  [[nodiscard]] std::int64_t size(char c) const {
+    return has(c) ? tensor.size(static_cast<std::int64_t>(letters.find(c))) : 1;
+  }
 };
 
 struct Equation {
@@ -49,8 +51,10 @@ Equation parse(const OpCall& call, std::string text) {
       call.fail("cannot read the equation: got '" + text + "', unexpected '" + std::string(1, c) + "'");
     }
   }
-  if (equation.output_given) equation.output = current;
-  else equation.operands.push_back(current);
+  if (equation.output_given)
+    equation.output = current;
+  else
+    equation.operands.push_back(current);
   return equation;
 }
 
@@ -58,7 +62,8 @@ Equation parse(const OpCall& call, std::string text) {
 std::string spell_ellipsis(const std::string& letters, int dims) {
   std::string spelled;
   for (const char c : letters) {
-    if (c != '.') spelled += c;
+    if (c != '.')
+      spelled += c;
     else
       for (int i = 0; i < dims; ++i) spelled += static_cast<char>('0' + 8 - dims + i);
   }
@@ -104,8 +109,10 @@ Named without(Named x, const std::string& needed) {
   Shape dims;
   std::string kept;
   for (std::size_t i = 0; i < x.letters.size(); ++i) {
-    if (needed.find(x.letters[i]) != std::string::npos) kept += x.letters[i];
-    else dims.push_back(static_cast<std::int64_t>(i));
+    if (needed.find(x.letters[i]) != std::string::npos)
+      kept += x.letters[i];
+    else
+      dims.push_back(static_cast<std::int64_t>(i));
   }
   if (dims.empty()) return x;
   return {sum(x.tensor, dims), kept};
@@ -125,15 +132,18 @@ Tensor arranged(const Named& x, const std::string& letters) {
 Named contract(const OpCall& call, const Named& left, const Named& right, const std::string& needed) {
   std::string batch, inner, rows, columns;
   for (const char c : left.letters) {
-    if (right.has(c)) (needed.find(c) != std::string::npos ? batch : inner) += c;
-    else rows += c;
+    if (right.has(c))
+      (needed.find(c) != std::string::npos ? batch : inner) += c;
+    else
+      rows += c;
   }
   for (const char c : right.letters)
     if (!left.has(c)) columns += c;
   const auto size_of = [&](char c) {
     const std::int64_t a = left.size(c), b = right.size(c);
     if (left.has(c) && right.has(c) && a != b && a != 1 && b != 1)
-      call.fail(std::string("dims of letter '") + c + "' differ: got " + std::to_string(a) + " and " + std::to_string(b));
+      call.fail(std::string("dims of letter '") + c + "' differ: got " + std::to_string(a) + " and " +
+                std::to_string(b));
     return std::max(a, b);
   };
   const auto product_of = [&](const std::string& letters) {
@@ -168,7 +178,8 @@ Tensors einsum(const OpCall& call) {
     const bool open = letters.find('.') != std::string::npos;
     const int spelled = static_cast<int>(letters.size()) - (open ? 1 : 0), dims = call.in(i).dim() - spelled;
     if (dims < 0 || (!open && dims > 0))
-      call.fail("operand " + std::to_string(i) + " has another number of dims than '" + letters + "': got " + describe(call.in(i)));
+      call.fail("operand " + std::to_string(i) + " has another number of dims than '" + letters + "': got " +
+                describe(call.in(i)));
     ellipsis = std::max(ellipsis, open ? dims : 0);
     operands.push_back(without_repeats(call, {call.in(i), spell_ellipsis(letters, open ? dims : 0)}));
   }

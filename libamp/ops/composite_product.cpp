@@ -33,7 +33,8 @@ std::vector<std::vector<std::size_t>> best_splits(const Tensors& matrices) {
   return split;
 }
 
-Tensor product(const Tensors& matrices, const std::vector<std::vector<std::size_t>>& split, std::size_t i, std::size_t j) {
+Tensor product(const Tensors& matrices, const std::vector<std::vector<std::size_t>>& split, std::size_t i,
+               std::size_t j) {
   if (i == j) return matrices[i];
   const std::size_t k = split[i][j];
   return mm(product(matrices, split, i, k), product(matrices, split, k + 1, j));
@@ -68,7 +69,8 @@ Tensors tensordot(const OpCall& call) {
   const Shape dims_a = call.attributes.list("dims_a", {}), dims_b = call.attributes.list("dims_b", {});
   if (dims_a.size() != dims_b.size())
     call.fail("needs as many dims of each tensor: got " + to_string(dims_a) + " and " + to_string(dims_b));
-  if (a.dtype() != b.dtype()) call.fail("operands must have the same dtype: got " + describe(a) + " and " + describe(b));
+  if (a.dtype() != b.dtype())
+    call.fail("operands must have the same dtype: got " + describe(a) + " and " + describe(b));
   std::vector<bool> contracted_a(static_cast<std::size_t>(a.dim())), contracted_b(static_cast<std::size_t>(b.dim()));
   Shape order_a, order_b, sizes, last;
   std::int64_t inner = 1;
@@ -76,8 +78,10 @@ Tensors tensordot(const OpCall& call) {
     const int da = wrap_dim(dims_a[i], a.dim(), "tensordot"), db = wrap_dim(dims_b[i], b.dim(), "tensordot");
     contracted_a[static_cast<std::size_t>(da)] = contracted_b[static_cast<std::size_t>(db)] = true;
     // A contracted dim of size 1 broadcasts: the other side is summed first.
-    if (a.size(da) == 1 && b.size(db) != 1) b = sum(b, Shape{db}, true);
-    else if (b.size(db) == 1 && a.size(da) != 1) a = sum(a, Shape{da}, true);
+    if (a.size(da) == 1 && b.size(db) != 1)
+      b = sum(b, Shape{db}, true);
+    else if (b.size(db) == 1 && a.size(da) != 1)
+      a = sum(a, Shape{da}, true);
     if (a.size(da) != b.size(db))
       call.fail("contracted dims differ: got dim " + std::to_string(da) + " of " + describe(a) + " and dim " +
                 std::to_string(db) + " of " + describe(b));
@@ -100,11 +104,12 @@ Tensors tensordot(const OpCall& call) {
       sizes.push_back(b.size(d));
       columns *= b.size(d);
     }
-  return {reshape(mm(reshape(permute(a, order_a), {rows, inner}), reshape(permute(b, order_b), {inner, columns})), sizes)};
+  return {
+      reshape(mm(reshape(permute(a, order_a), {rows, inner}), reshape(permute(b, order_b), {inner, columns})), sizes)};
 }
 
-// The bias is added outside: as in PyTorch, under the CPU's rules (where bilinear is on no list) the products inside are
-// autocast, though not their gradients, while the result keeps the input's dtype.
+// The bias is added outside: as in PyTorch, under the CPU's rules (where bilinear is on no list) the products inside
+// are autocast, though not their gradients, while the result keeps the input's dtype.
 Tensors bilinear(const OpCall& call) {
   const Tensor& input = call.in(0);
   Attributes attributes;

@@ -15,14 +15,16 @@ struct Cell {
 // `first`: where the weights start in the inputs. `gates`: rows of the weights per hidden element.
 Cell cell_of(const OpCall& call, std::size_t first, std::int64_t gates) {
   const auto optional_input = [&](std::size_t i) { return call.has(i) ? call.in(i) : Tensor(); };
-  Cell c{call.in(0), call.in(1), call.in(first), call.in(first + 1), optional_input(first + 2), optional_input(first + 3)};
+  Cell c{
+      call.in(0), call.in(1), call.in(first), call.in(first + 1), optional_input(first + 2), optional_input(first + 3)};
   const bool fits = c.input.dim() == 2 && c.hx.dim() == 2 && c.w_ih.dim() == 2 && c.w_hh.dim() == 2 &&
                     c.hx.size(0) == c.input.size(0) && c.w_ih.size(0) == gates * c.hx.size(1) &&
-                    c.w_hh.size(0) == gates * c.hx.size(1) && c.w_ih.size(1) == c.input.size(1) && c.w_hh.size(1) == c.hx.size(1);
+                    c.w_hh.size(0) == gates * c.hx.size(1) && c.w_ih.size(1) == c.input.size(1) &&
+                    c.w_hh.size(1) == c.hx.size(1);
   if (!fits)
-    call.fail("operands do not fit: got input " + describe(c.input) + ", hidden state " + describe(c.hx) + ", weights " +
-              describe(c.w_ih) + " and " + describe(c.w_hh) + ", need [batch, in], [batch, hidden], [" + std::to_string(gates) +
-              " hidden, in] and [" + std::to_string(gates) + " hidden, hidden]");
+    call.fail("operands do not fit: got input " + describe(c.input) + ", hidden state " + describe(c.hx) +
+              ", weights " + describe(c.w_ih) + " and " + describe(c.w_hh) + ", need [batch, in], [batch, hidden], [" +
+              std::to_string(gates) + " hidden, in] and [" + std::to_string(gates) + " hidden, hidden]");
   return c;
 }
 

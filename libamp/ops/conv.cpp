@@ -22,8 +22,8 @@ Tensor with_batch(const Tensor& input, int spatial, F run) {
   return squeeze(run(unsqueeze(input, 0)), 0);
 }
 
-// Padding "same" with an odd total has the odd one at the end. The convolution pads both sides alike, so it pads one more
-// on each, and the first output in such a dim is dropped.
+// Padding "same" with an odd total has the odd one at the end. The convolution pads both sides alike, so it pads one
+// more on each, and the first output in such a dim is dropped.
 struct SamePadding {
   Shape each_side, drop;
 };
@@ -58,7 +58,8 @@ Tensor conv(int spatial, const Tensor& input, const Tensor& weight, const Tensor
   } else if (padding.mode() == "valid") {
     options.padding = SizeList(0).expand(spatial, where);
   } else if (!padding.mode().empty()) {
-    fail(ErrorCode::runtime, where, "unknown padding: got '" + std::string(padding.mode()) + "', need 'valid', 'same' or numbers");
+    fail(ErrorCode::runtime, where,
+         "unknown padding: got '" + std::string(padding.mode()) + "', need 'valid', 'same' or numbers");
   } else {
     options.padding = padding.expand(spatial, where);
   }
@@ -67,9 +68,9 @@ Tensor conv(int spatial, const Tensor& input, const Tensor& weight, const Tensor
   });
 }
 
-Tensor conv_transpose(int spatial, const Tensor& input, const Tensor& weight, const Tensor& bias, const SizeList& stride,
-                      const SizeList& padding, const SizeList& output_padding, std::int64_t groups,
-                      const SizeList& dilation) {
+Tensor conv_transpose(int spatial, const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      const SizeList& stride, const SizeList& padding, const SizeList& output_padding,
+                      std::int64_t groups, const SizeList& dilation) {
   const OpId op = kTranspose[spatial - 1];
   const std::string_view where = op_info(op).name;
   Attributes attributes = attributes_of(
@@ -115,13 +116,15 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
   return run_op1({kConv[weight.dim() - 3], {input, weight, bias}, attributes_of(options), {}});
 }
 
-Tensor conv_backward_input(const Tensor& grad, const Tensor& weight, const Shape& input_sizes, const ConvOptions& options) {
+Tensor conv_backward_input(const Tensor& grad, const Tensor& weight, const Shape& input_sizes,
+                           const ConvOptions& options) {
   Attributes attributes = attributes_of(options);
   attributes.set("input_sizes", input_sizes);
   return run_op1({OpId::conv_backward_input, {grad, weight}, attributes, {}});
 }
 
-Tensor conv_backward_weight(const Tensor& grad, const Tensor& input, const Shape& weight_sizes, const ConvOptions& options) {
+Tensor conv_backward_weight(const Tensor& grad, const Tensor& input, const Shape& weight_sizes,
+                            const ConvOptions& options) {
   Attributes attributes = attributes_of(options);
   attributes.set("weight_sizes", weight_sizes);
   return run_op1({OpId::conv_backward_weight, {grad, input}, attributes, {}});

@@ -34,8 +34,10 @@ struct ConvOptions {
 /// The convolution of a batched input with as many spatial dims as the weight has.
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options);
 /// Its gradient for the input, of size input_sizes.
-Tensor conv_backward_input(const Tensor& grad, const Tensor& weight, const Shape& input_sizes, const ConvOptions& options);
+Tensor conv_backward_input(const Tensor& grad, const Tensor& weight, const Shape& input_sizes,
+                           const ConvOptions& options);
 /// Its gradient for the weight, of size weight_sizes.
-Tensor conv_backward_weight(const Tensor& grad, const Tensor& input, const Shape& weight_sizes, const ConvOptions& options);
+Tensor conv_backward_weight(const Tensor& grad, const Tensor& input, const Shape& weight_sizes,
+                            const ConvOptions& options);
 
 }  // namespace amp

@@ -11,10 +11,14 @@ namespace {
 
 double machine_epsilon(DType dtype) {
   switch (dtype) {
-    case DType::float64: return 0x1p-52;
-    case DType::float16: return 0x1p-10;
-    case DType::bfloat16: return 0x1p-7;
-    default: return 0x1p-23;
+    case DType::float64:
+      return 0x1p-52;
+    case DType::float16:
+      return 0x1p-10;
+    case DType::bfloat16:
+      return 0x1p-7;
+    default:
+      return 0x1p-23;
   }
 }
 
@@ -31,7 +35,8 @@ void average_into(const Tensor& running, const Tensor& all, std::int64_t batch) 
 
 }  // namespace
 
-Tensor layer_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor layer_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight, const Tensor& bias,
+                  double eps) {
   return run_op1({OpId::layer_norm, {input, weight, bias}, {{"normalized_shape", normalized_shape}, {"eps", eps}}, {}});
 }
 
@@ -56,16 +61,19 @@ Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor&
 
 Tensor instance_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
                      const Tensor& bias, bool use_input_stats, double momentum, double eps) {
-  if (input.dim() < 2) fail(ErrorCode::runtime, "instance_norm", "needs an input [batch, channels, ...]: got " + describe(input));
+  if (input.dim() < 2)
+    fail(ErrorCode::runtime, "instance_norm", "needs an input [batch, channels, ...]: got " + describe(input));
   // One image whose channels are all channels of all images.
   const std::int64_t batch = input.size(0);
   Shape joined = input.sizes();
   joined[0] = 1;
   joined[1] = batch * input.size(1);
-  const auto statistics = [&](const Tensor& running) { return running.defined() ? clone(repeated(running, batch)) : running; };
+  const auto statistics = [&](const Tensor& running) {
+    return running.defined() ? clone(repeated(running, batch)) : running;
+  };
   const Tensor mean_all = statistics(running_mean), var_all = statistics(running_var);
-  const Tensor out = batch_norm(reshape(input, joined), mean_all, var_all, repeated(weight, batch), repeated(bias, batch),
-                                use_input_stats, momentum, eps);
+  const Tensor out = batch_norm(reshape(input, joined), mean_all, var_all, repeated(weight, batch),
+                                repeated(bias, batch), use_input_stats, momentum, eps);
   if (use_input_stats) {
     average_into(running_mean, mean_all, batch);
     average_into(running_var, var_all, batch);

@@ -8,8 +8,8 @@
 namespace amp {
 
 /// Over the last dims, which have sizes normalized_shape; weight and bias have that shape.
-Tensor layer_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight = {}, const Tensor& bias = {},
-                  double eps = 1e-5);
+Tensor layer_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight = {},
+                  const Tensor& bias = {}, double eps = 1e-5);
 /// input / root mean square over the last dims. eps left out: the machine epsilon of the input's dtype. The result has
 /// the type input and weight promote to. Listed only from PyTorch 2.12 on, so not here.
 Tensor rms_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight = {},
@@ -23,7 +23,7 @@ Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor&
                   const Tensor& bias = {}, bool training = false, double momentum = 0.1, double eps = 1e-5);
 /// batch_norm of each image by itself.
 Tensor instance_norm(const Tensor& input, const Tensor& running_mean = {}, const Tensor& running_var = {},
-                     const Tensor& weight = {}, const Tensor& bias = {}, bool use_input_stats = true, double momentum = 0.1,
-                     double eps = 1e-5);
+                     const Tensor& weight = {}, const Tensor& bias = {}, bool use_input_stats = true,
+                     double momentum = 0.1, double eps = 1e-5);
 
 }  // namespace amp

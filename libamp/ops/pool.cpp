@@ -8,8 +8,8 @@
 namespace amp {
 namespace {
 
-Attributes window_attributes(OpId op, int spatial, const SizeList& kernel, const SizeList& stride, const SizeList& padding,
-                             bool ceil_mode) {
+Attributes window_attributes(OpId op, int spatial, const SizeList& kernel, const SizeList& stride,
+                             const SizeList& padding, bool ceil_mode) {
   const std::string_view where = op_info(op).name;
   const Shape sizes = kernel.expand(spatial, where);
   return {{"kernel_size", sizes},
@@ -65,8 +65,9 @@ Tensor max_pool3d(const Tensor& input, const SizeList& kernel_size, const SizeLi
                   const SizeList& dilation, bool ceil_mode) {
   return max_pool(OpId::max_pool3d, 3, input, kernel_size, stride, padding, dilation, ceil_mode)[0];
 }
-std::pair<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, const SizeList& kernel_size, const SizeList& stride,
-                                                  const SizeList& padding, const SizeList& dilation, bool ceil_mode) {
+std::pair<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, const SizeList& kernel_size,
+                                                  const SizeList& stride, const SizeList& padding,
+                                                  const SizeList& dilation, bool ceil_mode) {
   const Tensors both = max_pool(OpId::max_pool2d, 2, input, kernel_size, stride, padding, dilation, ceil_mode);
   return {both[0], to(both[1], DType::int64)};
 }
@@ -80,11 +81,13 @@ Tensor avg_pool1d(const Tensor& input, const SizeList& kernel_size, const SizeLi
 }
 Tensor avg_pool2d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride, const SizeList& padding,
                   bool ceil_mode, bool count_include_pad, std::optional<std::int64_t> divisor_override) {
-  return avg_pool(OpId::avg_pool2d, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+  return avg_pool(OpId::avg_pool2d, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                  divisor_override);
 }
 Tensor avg_pool3d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride, const SizeList& padding,
                   bool ceil_mode, bool count_include_pad, std::optional<std::int64_t> divisor_override) {
-  return avg_pool(OpId::avg_pool3d, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+  return avg_pool(OpId::avg_pool3d, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                  divisor_override);
 }
 
 Tensor adaptive_avg_pool1d(const Tensor& input, const SizeList& output_size) {

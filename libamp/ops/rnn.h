@@ -9,15 +9,16 @@ namespace amp {
 
 /// tanh(input w_ih^T + b_ih + hx w_hh^T + b_hh). input [batch, in], hx [batch, hidden], w_ih [hidden, in],
 /// w_hh [hidden, hidden], biases [hidden].
-Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih = {},
-                     const Tensor& b_hh = {});
+Tensor rnn_tanh_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
+                     const Tensor& b_ih = {}, const Tensor& b_hh = {});
 /// The same with relu.
-Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih = {},
-                     const Tensor& b_hh = {});
+Tensor rnn_relu_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
+                     const Tensor& b_ih = {}, const Tensor& b_hh = {});
 /// Gates in the order reset, update, new: weights and biases have 3 hidden rows.
 Tensor gru_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh, const Tensor& b_ih = {},
                 const Tensor& b_hh = {});
-/// Gates in the order input, forget, cell, output: weights and biases have 4 hidden rows. Returns hidden and cell state.
+/// Gates in the order input, forget, cell, output: weights and biases have 4 hidden rows. Returns hidden and cell
+/// state.
 std::pair<Tensor, Tensor> lstm_cell(const Tensor& input, const std::pair<Tensor, Tensor>& hx, const Tensor& w_ih,
                                     const Tensor& w_hh, const Tensor& b_ih = {}, const Tensor& b_hh = {});
 

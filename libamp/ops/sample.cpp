@@ -20,7 +20,8 @@ OpId upsample_op(std::string_view mode, int spatial) {
        "no such mode for these dims: got '" + std::string(mode) + "' and " + std::to_string(spatial) + " spatial dims");
 }
 
-Tensor resample(const Tensor& input, const Shape& size, std::string_view mode, bool align_corners, const std::vector<double>& factors) {
+Tensor resample(const Tensor& input, const Shape& size, std::string_view mode, bool align_corners,
+                const std::vector<double>& factors) {
   const int spatial = input.dim() - 2;
   if (align_corners && (mode == "nearest" || mode == "area"))
     fail(ErrorCode::value, "interpolate", "align_corners has no meaning for mode '" + std::string(mode) + "'");
@@ -45,14 +46,16 @@ void require_spatial(const Tensor& input) {
 Tensor grid_sample(const Tensor& input, const Tensor& grid, std::string_view mode, std::string_view padding_mode,
                    bool align_corners) {
   if (mode != "bilinear" && mode != "nearest" && mode != "bicubic")
-    fail(ErrorCode::value, "grid_sample", "unknown mode: got '" + std::string(mode) + "', need bilinear, nearest or bicubic");
+    fail(ErrorCode::value, "grid_sample",
+         "unknown mode: got '" + std::string(mode) + "', need bilinear, nearest or bicubic");
   if (padding_mode != "zeros" && padding_mode != "border" && padding_mode != "reflection")
     fail(ErrorCode::value, "grid_sample",
          "unknown padding_mode: got '" + std::string(padding_mode) + "', need zeros, border or reflection");
-  return run_op1({OpId::grid_sampler,
-                  {input, grid},
-                  {{"mode", std::string(mode)}, {"padding_mode", std::string(padding_mode)}, {"align_corners", align_corners}},
-                  {}});
+  return run_op1(
+      {OpId::grid_sampler,
+       {input, grid},
+       {{"mode", std::string(mode)}, {"padding_mode", std::string(padding_mode)}, {"align_corners", align_corners}},
+       {}});
 }
 
 Tensor interpolate(const Tensor& input, const SizeList& size, std::string_view mode, bool align_corners) {
@@ -67,10 +70,12 @@ Tensor interpolate(const Tensor& input, const ScaleFactors& scale_factors, std::
   if (factors.size() == 1) factors.resize(spatial, factors[0]);
   if (factors.size() != spatial)
     fail(ErrorCode::value, "interpolate",
-         "wrong number of scale factors: got " + std::to_string(scale_factors.values.size()) + ", need 1 or " + std::to_string(spatial));
+         "wrong number of scale factors: got " + std::to_string(scale_factors.values.size()) + ", need 1 or " +
+             std::to_string(spatial));
   Shape size;
   for (std::size_t d = 0; d < spatial; ++d)
-    size.push_back(static_cast<std::int64_t>(std::floor(static_cast<double>(input.size(static_cast<std::int64_t>(d) + 2)) * factors[d])));
+    size.push_back(static_cast<std::int64_t>(
+        std::floor(static_cast<double>(input.size(static_cast<std::int64_t>(d) + 2)) * factors[d])));
   return resample(input, size, mode, align_corners, factors);
 }
 

@@ -16,7 +16,8 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, std::string_view mod
 
 /// Resamples the spatial dims of [batch, channels, spatial...] to `size`. mode: nearest; linear, bilinear or trilinear
 /// for 1, 2 or 3 dims; bicubic for 2; area (adaptive average pooling). Float32 under CUDA's rules, except area.
-Tensor interpolate(const Tensor& input, const SizeList& size, std::string_view mode = "nearest", bool align_corners = false);
+Tensor interpolate(const Tensor& input, const SizeList& size, std::string_view mode = "nearest",
+                   bool align_corners = false);
 /// One factor for all spatial dims, or one for each: `interpolate(x, ScaleFactors{{1.5}})`.
 struct ScaleFactors {
   std::vector<double> values;

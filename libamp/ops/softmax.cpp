@@ -28,7 +28,9 @@ Tensor softmax(const Tensor& input, std::int64_t dim, std::optional<DType> dtype
 Tensor log_softmax(const Tensor& input, std::int64_t dim, std::optional<DType> dtype) {
   return softmax_op(OpId::log_softmax, input, dim, dtype);
 }
-Tensor softmin(const Tensor& input, std::int64_t dim, std::optional<DType> dtype) { return softmax(-input, dim, dtype); }
+Tensor softmin(const Tensor& input, std::int64_t dim, std::optional<DType> dtype) {
+  return softmax(-input, dim, dtype);
+}
 
 Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight, std::int64_t ignore_index,
                 std::string_view reduction) {

@@ -22,7 +22,7 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight 
 /// Under CUDA's rules it is not listed itself, but what it consists of is; under the CPU's it is float32. As in PyTorch
 /// the log_softmax inside is asked for in the input's dtype, so half precision logits give half precision
 /// log probabilities even there.
-Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight = {}, std::int64_t ignore_index = -100,
-                     std::string_view reduction = "mean", double label_smoothing = 0);
+Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight = {},
+                     std::int64_t ignore_index = -100, std::string_view reduction = "mean", double label_smoothing = 0);
 
 }  // namespace amp

@@ -8,19 +8,22 @@ namespace {
 
 using Call = const GoldenCall&;
 
-SizeList sizes(Call c, const char* name, int otherwise) { return c.has(name) ? SizeList(c.list(name)) : SizeList(otherwise); }
+SizeList sizes(Call c, const char* name, int otherwise) {
+  return c.has(name) ? SizeList(c.list(name)) : SizeList(otherwise);
+}
 double beta(Call c) { return c.number("beta", 1); }
 double alpha(Call c) { return c.number("alpha", 1); }
 
 template <typename F>
 Tensors conv(Call c, F f) {
   const ConvPadding padding = c.has("padding") ? ConvPadding(c.list("padding")) : ConvPadding(0);
-  return {f(c.in("input"), c.in("weight"), c.in("bias"), sizes(c, "stride", 1), padding, sizes(c, "dilation", 1), c.integer("groups", 1))};
+  return {f(c.in("input"), c.in("weight"), c.in("bias"), sizes(c, "stride", 1), padding, sizes(c, "dilation", 1),
+            c.integer("groups", 1))};
 }
 template <typename F>
 Tensors conv_transpose(Call c, F f) {
-  return {f(c.in("input"), c.in("weight"), c.in("bias"), sizes(c, "stride", 1), sizes(c, "padding", 0), sizes(c, "output_padding", 0),
-            c.integer("groups", 1), sizes(c, "dilation", 1))};
+  return {f(c.in("input"), c.in("weight"), c.in("bias"), sizes(c, "stride", 1), sizes(c, "padding", 0),
+            sizes(c, "output_padding", 0), c.integer("groups", 1), sizes(c, "dilation", 1))};
 }
 template <typename F>
 Tensors cell(Call c, F f) {
@@ -36,8 +39,10 @@ const RegisterOps kProducts{
     {"addmm", [](Call c) { return Tensors{addmm(c.in("input"), c.in("mat1"), c.in("mat2"), beta(c), alpha(c))}; }},
     {"addmv", [](Call c) { return Tensors{addmv(c.in("input"), c.in("mat"), c.in("vec"), beta(c), alpha(c))}; }},
     {"addr", [](Call c) { return Tensors{addr(c.in("input"), c.in("vec1"), c.in("vec2"), beta(c), alpha(c))}; }},
-    {"addbmm", [](Call c) { return Tensors{addbmm(c.in("input"), c.in("batch1"), c.in("batch2"), beta(c), alpha(c))}; }},
-    {"baddbmm", [](Call c) { return Tensors{baddbmm(c.in("input"), c.in("batch1"), c.in("batch2"), beta(c), alpha(c))}; }},
+    {"addbmm",
+     [](Call c) { return Tensors{addbmm(c.in("input"), c.in("batch1"), c.in("batch2"), beta(c), alpha(c))}; }},
+    {"baddbmm",
+     [](Call c) { return Tensors{baddbmm(c.in("input"), c.in("batch1"), c.in("batch2"), beta(c), alpha(c))}; }},
     {"chain_matmul",
      [](Call c) {
        Tensors factors;
@@ -45,7 +50,8 @@ const RegisterOps kProducts{
        return Tensors{multi_dot(factors)};
      }},
     {"tensordot", [](Call c) { return Tensors{tensordot(c.in("a"), c.in("b"), c.list("dims_a"), c.list("dims_b"))}; }},
-    {"bilinear", [](Call c) { return Tensors{bilinear(c.in("input1"), c.in("input2"), c.in("weight"), c.in("bias"))}; }},
+    {"bilinear",
+     [](Call c) { return Tensors{bilinear(c.in("input1"), c.in("input2"), c.in("weight"), c.in("bias"))}; }},
 };
 
 const RegisterOps kConvolutions{
@@ -57,29 +63,32 @@ const RegisterOps kConvolutions{
     {"conv_transpose3d", [](Call c) { return conv_transpose(c, conv_transpose3d); }},
     {"max_pool2d",
      [](Call c) {
-       return Tensors{max_pool2d(c.in("input"), c.list("kernel_size"), SizeList(c.list("stride")), sizes(c, "padding", 0),
-                                 sizes(c, "dilation", 1), c.flag("ceil_mode", false))};
+       return Tensors{max_pool2d(c.in("input"), c.list("kernel_size"), SizeList(c.list("stride")),
+                                 sizes(c, "padding", 0), sizes(c, "dilation", 1), c.flag("ceil_mode", false))};
      }},
     {"avg_pool2d",
      [](Call c) {
-       return Tensors{avg_pool2d(c.in("input"), c.list("kernel_size"), SizeList(c.list("stride")), sizes(c, "padding", 0),
-                                 c.flag("ceil_mode", false), c.flag("count_include_pad", true))};
+       return Tensors{avg_pool2d(c.in("input"), c.list("kernel_size"), SizeList(c.list("stride")),
+                                 sizes(c, "padding", 0), c.flag("ceil_mode", false),
+                                 c.flag("count_include_pad", true))};
      }},
     {"grid_sample",
      [](Call c) {
-       return Tensors{grid_sample(c.in("input"), c.in("grid"), c.text("mode", "bilinear"), c.text("padding_mode", "zeros"),
-                                  c.flag("align_corners", false))};
+       return Tensors{grid_sample(c.in("input"), c.in("grid"), c.text("mode", "bilinear"),
+                                  c.text("padding_mode", "zeros"), c.flag("align_corners", false))};
      }},
 };
 
 const RegisterOps kNormalisations{
     {"layer_norm",
      [](Call c) {
-       return Tensors{layer_norm(c.in("input"), c.list("normalized_shape"), c.in("weight"), c.in("bias"), c.number("eps", 1e-5))};
+       return Tensors{
+           layer_norm(c.in("input"), c.list("normalized_shape"), c.in("weight"), c.in("bias"), c.number("eps", 1e-5))};
      }},
     {"group_norm",
      [](Call c) {
-       return Tensors{group_norm(c.in("input"), c.integer("num_groups", 1), c.in("weight"), c.in("bias"), c.number("eps", 1e-5))};
+       return Tensors{
+           group_norm(c.in("input"), c.integer("num_groups", 1), c.in("weight"), c.in("bias"), c.number("eps", 1e-5))};
      }},
     {"batch_norm",
      [](Call c) {
@@ -91,7 +100,8 @@ const RegisterOps kNormalisations{
     {"softmin", [](Call c) { return Tensors{softmin(c.in("input"), c.integer("dim", -1))}; }},
     {"nll_loss",
      [](Call c) {
-       return Tensors{nll_loss(c.in("input"), c.in("target"), c.in("weight"), c.integer("ignore_index", -100), c.text("reduction", "mean"))};
+       return Tensors{nll_loss(c.in("input"), c.in("target"), c.in("weight"), c.integer("ignore_index", -100),
+                               c.text("reduction", "mean"))};
      }},
     {"cross_entropy",
      [](Call c) {

@@ -50,23 +50,28 @@ TEST_CASE("Attention is softmax of scores times values") {
   for (const std::int64_t queries : {1, 5, 64, 150}) {
     const Tensor q = values({2, 3, queries, 8}), k = values({2, 3, 70, 8}, 2), v = values({2, 3, 70, 6}, 3);
     CHECK(worst(scaled_dot_product_attention(q, k, v), by_definition(q, k, v)) < 1e-14);
-    CHECK(worst(scaled_dot_product_attention(q, k, v, {}, 0, true), by_definition(q, k, v, causal(queries, 70))) < 1e-14);
+    CHECK(worst(scaled_dot_product_attention(q, k, v, {}, 0, true), by_definition(q, k, v, causal(queries, 70))) <
+          1e-14);
     const Tensor added = values({3, queries, 70}, 4);
     CHECK(worst(scaled_dot_product_attention(q, k, v, added), by_definition(q, k, v, added)) < 1e-14);
     const Tensor seen = gt(values({2, 1, 1, 70}, 5), 0);
-    CHECK(worst(scaled_dot_product_attention(q, k, v, seen), by_definition(q, k, v, log(to(seen, DType::float64)))) < 1e-14);
+    CHECK(worst(scaled_dot_product_attention(q, k, v, seen), by_definition(q, k, v, log(to(seen, DType::float64)))) <
+          1e-14);
   }
   const Tensor q = values({4, 8}), k = values({6, 8}, 2), v = values({6, 8}, 3);
-  CHECK(worst(scaled_dot_product_attention(q, k, v, {}, 0, false, 0.5), matmul(softmax(matmul(q, k.t()) * 0.5, -1), v)) < 1e-14);
+  CHECK(worst(scaled_dot_product_attention(q, k, v, {}, 0, false, 0.5),
+              matmul(softmax(matmul(q, k.t()) * 0.5, -1), v)) < 1e-14);
 }
 
 TEST_CASE("Groups of query heads share keys, and leading dims broadcast") {
   const Tensor q = values({2, 4, 5, 8}), k = values({2, 2, 6, 8}, 2), v = values({2, 2, 6, 8}, 3);
   const Tensor grouped = scaled_dot_product_attention(q, k, v, {}, 0, false, {}, true);
   for (std::int64_t h = 0; h < 4; ++h)
-    CHECK(worst(select(grouped, 1, h), by_definition(select(q, 1, h), select(k, 1, h / 2), select(v, 1, h / 2))) < 1e-14);
+    CHECK(worst(select(grouped, 1, h), by_definition(select(q, 1, h), select(k, 1, h / 2), select(v, 1, h / 2))) <
+          1e-14);
   CHECK_THROWS_AS(scaled_dot_product_attention(q, k, v), Error);
-  CHECK(worst(scaled_dot_product_attention(q, narrow(k, 1, 0, 1), narrow(v, 1, 0, 1)), by_definition(q, narrow(k, 1, 0, 1), narrow(v, 1, 0, 1))) < 1e-14);
+  CHECK(worst(scaled_dot_product_attention(q, narrow(k, 1, 0, 1), narrow(v, 1, 0, 1)),
+              by_definition(q, narrow(k, 1, 0, 1), narrow(v, 1, 0, 1))) < 1e-14);
 }
 
 TEST_CASE("A query that sees no key gets zeros, and sends none back") {
@@ -81,7 +86,8 @@ TEST_CASE("A query that sees no key gets zeros, and sends none back") {
 }
 
 TEST_CASE("Gradients of attention, and gradients of those") {
-  const Tensor q = values({2, 70, 4}), k = values({2, 5, 4}, 2), v = values({2, 5, 3}, 3), added = values({1, 70, 5}, 4);
+  const Tensor q = values({2, 70, 4}), k = values({2, 5, 4}, 2), v = values({2, 5, 3}, 3),
+               added = values({1, 70, 5}, 4);
   const Tensor sq = values({3, 4}), sk = values({5, 4}, 2), sv = values({5, 3}, 3), sm = values({3, 5}, 4);
   for (const Tensor& t : {q, k, v, sq, sk, sv, sm}) t.requires_grad_();
   const Tensor seen = gt(values({70, 5}, 6), -0.5);
@@ -101,14 +107,17 @@ TEST_CASE("Gradients of attention, and gradients of those") {
 }
 
 TEST_CASE("Attention in half precision is float32 inside") {
-  const Tensor q = to(values({2, 10, 16}), DType::float16), k = to(values({2, 12, 16}, 2), DType::float16), v = to(values({2, 12, 16}, 3), DType::float16);
+  const Tensor q = to(values({2, 10, 16}), DType::float16), k = to(values({2, 12, 16}, 2), DType::float16),
+               v = to(values({2, 12, 16}, 3), DType::float16);
   const Tensor exact = by_definition(to(q, DType::float64), to(k, DType::float64), to(v, DType::float64));
   const Tensor half = scaled_dot_product_attention(q, k, v);
   CHECK(half.dtype() == DType::float16);
   CHECK(worst(half, exact) < 0x1p-11 + 1e-6);
   const autocast region("cpu", {.dtype = kBFloat16});
   const Tensor mask = zeros({10, 12});
-  CHECK(scaled_dot_product_attention(to(q, DType::float32), to(k, DType::float32), to(v, DType::float32), mask).dtype() == DType::bfloat16);
+  CHECK(
+      scaled_dot_product_attention(to(q, DType::float32), to(k, DType::float32), to(v, DType::float32), mask).dtype() ==
+      DType::bfloat16);
 }
 
 TEST_CASE("Dropout of attention keeps the mean and reaches the gradient") {
@@ -135,9 +144,11 @@ TEST_CASE("What does not fit attention is an error") {
 
 TEST_CASE("Recurrent cells compute their equations") {
   const States s;
-  const auto gate = [&](const Tensor& w, const Tensor& u, const Tensor& b, const Tensor& d, std::int64_t i, const Tensor& h) {
+  const auto gate = [&](const Tensor& w, const Tensor& u, const Tensor& b, const Tensor& d, std::int64_t i,
+                        const Tensor& h) {
     const Shape none;
-    return std::pair{matmul(s.x, narrow(w, 0, 5 * i, 5).t()) + narrow(b, 0, 5 * i, 5), matmul(h, narrow(u, 0, 5 * i, 5).t()) + narrow(d, 0, 5 * i, 5)};
+    return std::pair{matmul(s.x, narrow(w, 0, 5 * i, 5).t()) + narrow(b, 0, 5 * i, 5),
+                     matmul(h, narrow(u, 0, 5 * i, 5).t()) + narrow(d, 0, 5 * i, 5)};
   };
   const Tensor w1 = values({5, 4}, 4), u1 = values({5, 5}, 5), b1 = values({5}, 6), d1 = values({5}, 7);
   const auto [in, state] = gate(w1, u1, b1, d1, 0, s.h);
@@ -170,18 +181,22 @@ TEST_CASE("Gradients of recurrent cells") {
   };
   CHECK(gradcheck(lstm, {s.x, s.h, s.c, w, u, b, d}) == "");
   CHECK(gradgradcheck(lstm, {s.x, s.h, s.c, w, u, b, d}) == "");
-  const auto gru = [](const Tensors& i) { return gru_cell(i[0], i[1], narrow(i[2], 0, 0, 15), narrow(i[3], 0, 0, 15)); };
+  const auto gru = [](const Tensors& i) {
+    return gru_cell(i[0], i[1], narrow(i[2], 0, 0, 15), narrow(i[3], 0, 0, 15));
+  };
   CHECK(gradcheck(gru, {s.x, s.h, w, u}) == "");
 }
 
 TEST_CASE("Which dtypes recurrent cells give") {
-  const Tensor x = to(values({3, 4}), DType::float32), h = to(values({3, 5}, 2), DType::float32), c = to(values({3, 5}, 3), DType::float32);
+  const Tensor x = to(values({3, 4}), DType::float32), h = to(values({3, 5}, 2), DType::float32),
+               c = to(values({3, 5}, 3), DType::float32);
   const Tensor w1 = to(values({5, 4}), DType::float32), u1 = to(values({5, 5}), DType::float32);
   const Tensor w3 = to(values({15, 4}), DType::float32), u3 = to(values({15, 5}), DType::float32);
   const Tensor w4 = to(values({20, 4}), DType::float32), u4 = to(values({20, 5}), DType::float32);
   const auto types = [&] {
     const auto [hidden, cell] = lstm_cell(x, {h, c}, w4, u4);
-    return std::vector<DType>{rnn_tanh_cell(x, h, w1, u1).dtype(), gru_cell(x, h, w3, u3).dtype(), hidden.dtype(), cell.dtype()};
+    return std::vector<DType>{rnn_tanh_cell(x, h, w1, u1).dtype(), gru_cell(x, h, w3, u3).dtype(), hidden.dtype(),
+                              cell.dtype()};
   };
   const DType half = DType::bfloat16, wide = DType::float32;
   {

@@ -38,14 +38,18 @@ const ConvCase kCases[] = {
 
 Tensor run(const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor& b) {
   switch (c.stride.size()) {
-    case 1: return conv1d(x, w, b, c.stride, ConvPadding(c.padding), c.dilation, c.groups);
-    case 2: return conv2d(x, w, b, c.stride, ConvPadding(c.padding), c.dilation, c.groups);
-    default: return conv3d(x, w, b, c.stride, ConvPadding(c.padding), c.dilation, c.groups);
+    case 1:
+      return conv1d(x, w, b, c.stride, ConvPadding(c.padding), c.dilation, c.groups);
+    case 2:
+      return conv2d(x, w, b, c.stride, ConvPadding(c.padding), c.dilation, c.groups);
+    default:
+      return conv3d(x, w, b, c.stride, ConvPadding(c.padding), c.dilation, c.groups);
   }
 }
 
 // The definition, one term at a time.
-std::vector<double> direct(const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor& b, const Shape& out_sizes) {
+std::vector<double> direct(const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor& b,
+                           const Shape& out_sizes) {
   const int spatial = c.stride.size();
   const std::vector<double> xs = x.to_vector(), ws = w.to_vector(), bs = b.to_vector();
   const auto index = [](const Shape& sizes, std::int64_t flat) {
@@ -133,7 +137,9 @@ TEST_CASE("A transposed convolution is the gradient of the convolution for its i
   const Tensor by_gradient = conv_backward_input(x, w, out.sizes(), {{2, 3}, {1, 0}, {2, 1}, 2});
   CHECK(worst((out - view(b, {1, 6, 1, 1})).to_vector(), by_gradient.to_vector()) < 1e-12);
   for (const Tensor& t : {x, w, b}) t.requires_grad_();
-  const auto f = [](const Tensors& in) { return conv_transpose2d(in[0], in[1], in[2], {2, 3}, {1, 0}, {1, 2}, 2, {2, 1}); };
+  const auto f = [](const Tensors& in) {
+    return conv_transpose2d(in[0], in[1], in[2], {2, 3}, {1, 0}, {1, 2}, 2, {2, 1});
+  };
   CHECK(gradcheck(f, {x, w, b}) == "");
   const Tensor x1 = values({1, 2, 4}), w1 = values({2, 3, 3}, 2);
   CHECK(conv_transpose1d(x1, w1, {}, 2, 1, 1).sizes() == Shape{1, 3, 8});

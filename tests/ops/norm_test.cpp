@@ -39,9 +39,11 @@ TEST_CASE("Normalisations are what their definitions say") {
   const Tensor image = values({2, 6, 3, 5}), cw = values({6}, 4), cb = values({6}, 5);
   const Tensor grouped = reshape(normalized(reshape(image, {2, 3, 30}), {2}), image.sizes());
   CHECK(worst(group_norm(image, 3, cw, cb), grouped * view(cw, {6, 1, 1}) + view(cb, {6, 1, 1})) < 1e-14);
-  CHECK(worst(batch_norm(image, {}, {}, cw, cb, true), normalized(image, {0, 2, 3}) * view(cw, {6, 1, 1}) + view(cb, {6, 1, 1})) < 1e-14);
+  CHECK(worst(batch_norm(image, {}, {}, cw, cb, true),
+              normalized(image, {0, 2, 3}) * view(cw, {6, 1, 1}) + view(cb, {6, 1, 1})) < 1e-14);
   CHECK(worst(batch_norm(values({50, 4}), {}, {}, {}, {}, true), normalized(values({50, 4}), {0})) < 1e-13);
-  CHECK(worst(instance_norm(image, {}, {}, cw, cb), normalized(image, {2, 3}) * view(cw, {6, 1, 1}) + view(cb, {6, 1, 1})) < 1e-14);
+  CHECK(worst(instance_norm(image, {}, {}, cw, cb),
+              normalized(image, {2, 3}) * view(cw, {6, 1, 1}) + view(cb, {6, 1, 1})) < 1e-14);
 }
 
 TEST_CASE("batch_norm moves its running statistics and uses them outside training") {
@@ -55,7 +57,8 @@ TEST_CASE("batch_norm moves its running statistics and uses them outside trainin
   const Tensor fixed = batch_norm(x, running_mean, running_var);
   CHECK(worst(fixed, (x - view(running_mean, {3, 1})) / sqrt(view(running_var, {3, 1}) + 1e-5)) < 1e-14);
   CHECK(worst(running_mean, before) == 0);
-  const Tensor instance_mean = zeros({3}, {.dtype = DType::float64}), instance_var = ones({3}, {.dtype = DType::float64});
+  const Tensor instance_mean = zeros({3}, {.dtype = DType::float64}),
+               instance_var = ones({3}, {.dtype = DType::float64});
   instance_norm(x, instance_mean, instance_var, {}, {}, true, 0.25);
   CHECK(worst(instance_mean, mean(x, Shape{0, 2}) * 0.25) < 1e-15);
 }
@@ -71,14 +74,26 @@ TEST_CASE("Gradients of normalisations, and gradients of those") {
     Tensors inputs;
   } cases[] = {
       {"layer_norm", [](const Tensors& i) { return layer_norm(i[0], {5}, i[1], i[2]); }, {x, w, b}},
-      {"layer_norm, two dims, no parameters", [](const Tensors& i) { return layer_norm(i[0], {4, 5}); }, {x}},
+      {"layer_norm, two dims, no parameters",
+       [](const Tensors& i) {
+         return layer_norm(i[0], {4, 5});
+       },
+       {x}},
       {"layer_norm, weight only", [](const Tensors& i) { return layer_norm(i[0], {5}, i[1]); }, {x, w}},
       {"rms_norm", [](const Tensors& i) { return rms_norm(i[0], {5}, i[1], 1e-3); }, {x, w}},
       {"group_norm", [](const Tensors& i) { return group_norm(i[0], 2, i[1], i[2]); }, {x, cw, cb}},
       {"group_norm, bias only", [](const Tensors& i) { return group_norm(i[0], 2, {}, i[1]); }, {x, cb}},
-      {"batch_norm, training", [](const Tensors& i) { return batch_norm(i[0], {}, {}, i[1], i[2], true); }, {x, cw, cb}},
-      {"batch_norm, fixed", [&](const Tensors& i) { return batch_norm(i[0], running_mean, running_var, i[1], i[2]); }, {x, cw, cb}},
-      {"batch_norm of vectors", [](const Tensors& i) { return batch_norm(reshape(i[0], {15, 4}), {}, {}, i[1], i[2], true); }, {x, cw, cb}},
+      {"batch_norm, training",
+       [](const Tensors& i) { return batch_norm(i[0], {}, {}, i[1], i[2], true); },
+       {x, cw, cb}},
+      {"batch_norm, fixed",
+       [&](const Tensors& i) { return batch_norm(i[0], running_mean, running_var, i[1], i[2]); },
+       {x, cw, cb}},
+      {"batch_norm of vectors",
+       [](const Tensors& i) {
+         return batch_norm(reshape(i[0], {15, 4}), {}, {}, i[1], i[2], true);
+       },
+       {x, cw, cb}},
       {"instance_norm", [](const Tensors& i) { return instance_norm(i[0], {}, {}, i[1], i[2]); }, {x, cw, cb}},
   };
   for (const auto& c : cases) {
@@ -89,7 +104,8 @@ TEST_CASE("Gradients of normalisations, and gradients of those") {
 }
 
 TEST_CASE("Which dtypes normalisations take and give") {
-  const Tensor x = to(values({4, 3, 6}), DType::float16), w = to(values({6}, 2), DType::float32), cw = to(values({3}, 3), DType::float32);
+  const Tensor x = to(values({4, 3, 6}), DType::float16), w = to(values({6}, 2), DType::float32),
+               cw = to(values({3}, 3), DType::float32);
   CHECK(layer_norm(x, {6}, w).dtype() == DType::float16);
   CHECK(batch_norm(x, {}, {}, cw, {}, true).dtype() == DType::float16);
   CHECK(group_norm(x, 3, cw).dtype() == DType::float16);

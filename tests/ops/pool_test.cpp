@@ -87,7 +87,8 @@ TEST_CASE("Pooling is what its definition says") {
     CHECK(worst(avg_pool2d(x, c.kernel, c.stride, c.padding, c.ceil_mode).to_vector(),
                 by_definition(c, x, [](const auto& v, double padded) { return sum_of(v) / padded; })) < 1e-14);
     CHECK(worst(avg_pool2d(x, c.kernel, c.stride, c.padding, c.ceil_mode, false).to_vector(),
-                by_definition(c, x, [](const auto& v, double) { return sum_of(v) / static_cast<double>(v.size()); })) < 1e-14);
+                by_definition(c, x, [](const auto& v, double) { return sum_of(v) / static_cast<double>(v.size()); })) <
+          1e-14);
     CHECK(worst(avg_pool2d(x, c.kernel, c.stride, c.padding, c.ceil_mode, true, 5).to_vector(),
                 by_definition(c, x, [](const auto& v, double) { return sum_of(v) / 5; })) < 1e-14);
   }
@@ -98,12 +99,18 @@ TEST_CASE("Gradients of pooling, and gradients of those") {
     INFO(c.name);
     const Tensor x = values({2, 2, c.height, c.width});
     x.requires_grad_();
-    const auto top = [&](const Tensors& in) { return max_pool2d(in[0], c.kernel, c.stride, c.padding, c.dilation, c.ceil_mode); };
+    const auto top = [&](const Tensors& in) {
+      return max_pool2d(in[0], c.kernel, c.stride, c.padding, c.dilation, c.ceil_mode);
+    };
     CHECK(gradcheck(top, {x}) == "");
     // Squared first: the second derivative of pooling alone is zero.
-    const auto squared = [&](const Tensors& in) { return top({in[0] * in[0]}) + avg_pool2d(in[0] * in[0], c.kernel, c.stride, c.padding, c.ceil_mode).sum(); };
+    const auto squared = [&](const Tensors& in) {
+      return top({in[0] * in[0]}) + avg_pool2d(in[0] * in[0], c.kernel, c.stride, c.padding, c.ceil_mode).sum();
+    };
     CHECK(gradgradcheck(squared, {x}) == "");
-    CHECK(gradcheck([&](const Tensors& in) { return avg_pool2d(in[0], c.kernel, c.stride, c.padding, c.ceil_mode, false); }, {x}) == "");
+    CHECK(gradcheck(
+              [&](const Tensors& in) { return avg_pool2d(in[0], c.kernel, c.stride, c.padding, c.ceil_mode, false); },
+              {x}) == "");
   }
   const Tensor x = values({1, 2, 3, 4, 5});
   x.requires_grad_();
@@ -116,7 +123,8 @@ TEST_CASE("Adaptive pooling averages parts that cover the input") {
   const Tensor x = values({2, 3, 5, 7});
   CHECK(worst(adaptive_avg_pool2d(x, 1).to_vector(), mean(x, Shape{2, 3}, true).to_vector()) < 1e-15);
   CHECK(adaptive_avg_pool2d(x, {5, 7}).to_vector() == x.to_vector());
-  const std::vector<double> line = adaptive_avg_pool1d(tensor({1, 2, 3, 4, 5}, {.dtype = DType::float64}).view({1, 5}), 2).to_vector();
+  const std::vector<double> line =
+      adaptive_avg_pool1d(tensor({1, 2, 3, 4, 5}, {.dtype = DType::float64}).view({1, 5}), 2).to_vector();
   CHECK(line == std::vector<double>{2, 4});  // windows [0, 3) and [2, 5)
   x.requires_grad_();
   CHECK(gradcheck([](const Tensors& in) { return adaptive_avg_pool2d(in[0], {2, 3}); }, {x}) == "");

@@ -37,7 +37,9 @@ Tensor identity_grid(std::int64_t height, std::int64_t width, bool align_corners
     }
   return tensor(data, Shape{1, height, width, 2}, {.dtype = DType::float64});
 }
-Tensor point(double x, double y) { return tensor(std::vector<double>{x, y}, Shape{1, 1, 1, 2}, {.dtype = DType::float64}); }
+Tensor point(double x, double y) {
+  return tensor(std::vector<double>{x, y}, Shape{1, 1, 1, 2}, {.dtype = DType::float64});
+}
 
 }  // namespace
 
@@ -72,7 +74,8 @@ TEST_CASE("Gradients of grid_sample") {
     for (const char* padding : {"zeros", "border", "reflection"})
       for (const bool corners : {false, true}) {
         INFO(mode << " " << padding << " " << corners);
-        CHECK(gradcheck([&](const Tensors& i) { return grid_sample(i[0], i[1], mode, padding, corners); }, {x, g}) == "");
+        CHECK(gradcheck([&](const Tensors& i) { return grid_sample(i[0], i[1], mode, padding, corners); }, {x, g}) ==
+              "");
       }
   CHECK(gradcheck([](const Tensors& i) { return grid_sample(i[0], i[1]); }, {volume, p}) == "");
   CHECK(gradcheck([&](const Tensors& i) { return grid_sample(i[0], grid, "nearest"); }, {x}) == "");
@@ -100,9 +103,10 @@ TEST_CASE("Gradients of interpolate, and gradients of those") {
   const struct {
     Shape input, size;
     const char* mode;
-  } cases[] = {{{2, 2, 5}, {7}, "nearest"},    {{1, 2, 3, 4}, {5, 2}, "nearest"},  {{1, 1, 2, 3, 2}, {3, 2, 4}, "nearest"},
-               {{2, 2, 5}, {8}, "linear"},     {{1, 2, 3, 4}, {5, 6}, "bilinear"}, {{1, 1, 2, 3, 2}, {3, 4, 3}, "trilinear"},
-               {{1, 2, 4, 4}, {6, 3}, "bicubic"}};
+  } cases[] = {
+      {{2, 2, 5}, {7}, "nearest"},      {{1, 2, 3, 4}, {5, 2}, "nearest"},  {{1, 1, 2, 3, 2}, {3, 2, 4}, "nearest"},
+      {{2, 2, 5}, {8}, "linear"},       {{1, 2, 3, 4}, {5, 6}, "bilinear"}, {{1, 1, 2, 3, 2}, {3, 4, 3}, "trilinear"},
+      {{1, 2, 4, 4}, {6, 3}, "bicubic"}};
   for (const auto& c : cases) {
     INFO(c.mode);
     const Tensor x = values(c.input);
@@ -110,7 +114,8 @@ TEST_CASE("Gradients of interpolate, and gradients of those") {
     for (const bool corners : {false, true}) {
       if (corners && std::string_view(c.mode) == "nearest") continue;
       CHECK(gradcheck([&](const Tensors& i) { return interpolate(i[0], c.size, c.mode, corners); }, {x}) == "");
-      CHECK(gradgradcheck([&](const Tensors& i) { return interpolate(i[0] * i[0], c.size, c.mode, corners); }, {x}) == "");
+      CHECK(gradgradcheck([&](const Tensors& i) { return interpolate(i[0] * i[0], c.size, c.mode, corners); }, {x}) ==
+            "");
     }
   }
 }

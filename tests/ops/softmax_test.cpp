@@ -41,12 +41,14 @@ TEST_CASE("softmax along any dim is exp over its sum") {
       // float32: a few units in the last place of values up to 1, and of sums up to 20 for the logarithm.
       const Tensor xf = to(x, DType::float32);
       CHECK(worst(softmax(xf, dim).to_vector(), softmax(to(xf, DType::float64), dim).to_vector()) < 8 * 0x1p-24);
-      CHECK(worst(log_softmax(xf, dim).to_vector(), log_softmax(to(xf, DType::float64), dim).to_vector()) < 40 * 0x1p-24);
+      CHECK(worst(log_softmax(xf, dim).to_vector(), log_softmax(to(xf, DType::float64), dim).to_vector()) <
+            40 * 0x1p-24);
     }
 }
 
 TEST_CASE("softmax of large, infinite and NaN inputs") {
-  const Tensor x = tensor(std::vector<double>{1e4, 1e4 - 1, -kInf, -kInf, -kInf, -kInf, 0, NAN, 1, -200, 0, -1e30}, Shape{4, 3}, {});
+  const Tensor x =
+      tensor(std::vector<double>{1e4, 1e4 - 1, -kInf, -kInf, -kInf, -kInf, 0, NAN, 1, -200, 0, -1e30}, Shape{4, 3}, {});
   const std::vector<double> p = softmax(x, 1).to_vector();
   CHECK(std::abs(p[0] - 1 / (1 + std::exp(-1.0))) < 1e-6);
   CHECK(p[2] == 0);
@@ -114,10 +116,15 @@ TEST_CASE("Gradients of nll_loss and cross_entropy in every form") {
     for (const double smoothing : {0.0, 0.25})
       for (const Tensor& w : {Tensor(), weight}) {
         INFO(reduction << " smoothing " << smoothing << (w.defined() ? " weighted" : ""));
-        CHECK(gradcheck([&](const Tensors& in) { return cross_entropy(in[0], target, w, -100, reduction, smoothing); }, {x}) == "");
-        CHECK(gradcheck([&](const Tensors& in) { return cross_entropy(in[0], grid, w, -100, reduction, smoothing); }, {wide}) == "");
-        CHECK(gradgradcheck([&](const Tensors& in) { return cross_entropy(in[0], target, w, -100, reduction, smoothing); }, {x}) == "");
-        CHECK(gradcheck([&](const Tensors& in) { return cross_entropy(in[0], in[1], w, -100, reduction, smoothing); }, {x, p}) == "");
+        CHECK(gradcheck([&](const Tensors& in) { return cross_entropy(in[0], target, w, -100, reduction, smoothing); },
+                        {x}) == "");
+        CHECK(gradcheck([&](const Tensors& in) { return cross_entropy(in[0], grid, w, -100, reduction, smoothing); },
+                        {wide}) == "");
+        CHECK(gradgradcheck(
+                  [&](const Tensors& in) { return cross_entropy(in[0], target, w, -100, reduction, smoothing); },
+                  {x}) == "");
+        CHECK(gradcheck([&](const Tensors& in) { return cross_entropy(in[0], in[1], w, -100, reduction, smoothing); },
+                        {x, p}) == "");
       }
 }
 
@@ -127,7 +134,8 @@ TEST_CASE("cross_entropy with smoothing is cross_entropy with smoothed probabili
   for (std::size_t i = 0; const double t : target.to_vector()) smooth[3 * i++ + static_cast<std::size_t>(t)] += 0.7;
   const Tensor p = tensor(smooth, Shape{4, 3}, {.dtype = DType::float64});
   for (const char* reduction : {"mean", "sum", "none"})
-    CHECK(worst(cross_entropy(x, target, {}, -100, reduction, 0.3).to_vector(), cross_entropy(x, p, {}, -100, reduction).to_vector()) < 1e-15);
+    CHECK(worst(cross_entropy(x, target, {}, -100, reduction, 0.3).to_vector(),
+                cross_entropy(x, p, {}, -100, reduction).to_vector()) < 1e-15);
 }
 
 TEST_CASE("cross_entropy under autocast: its parts are listed for CUDA, itself for the CPU") {
@@ -140,7 +148,8 @@ TEST_CASE("cross_entropy under autocast: its parts are listed for CUDA, itself f
   // Half logits: log_softmax inside is asked for in their own dtype, so its result is rounded to half.
   const autocast region("cpu", {.dtype = kFloat16, .policy = Policy::cuda});
   const Tensor rounded = log_softmax(x, 1, DType::float16);
-  CHECK(cross_entropy(x, target, {}, -100, "none").to_vector() == nll_loss(rounded, target, {}, -100, "none").to_vector());
+  CHECK(cross_entropy(x, target, {}, -100, "none").to_vector() ==
+        nll_loss(rounded, target, {}, -100, "none").to_vector());
 }
 
 TEST_CASE("What does not fit a loss is PyTorch's kind of error") {

@@ -13,7 +13,8 @@ namespace amp::test {
 inline Tensor values(const Shape& sizes, int seed = 1) {
   std::vector<double> data(static_cast<std::size_t>(numel_of(sizes)));
   for (std::size_t i = 0; i < data.size(); ++i)
-    data[i] = std::sin(static_cast<double>(i) * 1.7 + seed * 0.61) * 0.9 + 0.1 * std::cos(static_cast<double>(i * i) * 0.31 + seed);
+    data[i] = std::sin(static_cast<double>(i) * 1.7 + seed * 0.61) * 0.9 +
+              0.1 * std::cos(static_cast<double>(i * i) * 0.31 + seed);
   return tensor(data, sizes, {.dtype = DType::float64});
 }
 
@@ -24,7 +25,8 @@ inline Tensor weighted_sum(const Tensor& output) { return sum(output * values(ou
 
 /// Empty if d weighted_sum(f(inputs)) / d inputs agrees with central differences for every element of every float64
 /// input that requires gradients; else the worst disagreement. f must be smooth within `step` of the inputs.
-inline std::string gradcheck(const TensorFunction& f, const Tensors& inputs, double tolerance = 1e-6, double step = 1e-5) {
+inline std::string gradcheck(const TensorFunction& f, const Tensors& inputs, double tolerance = 1e-6,
+                             double step = 1e-5) {
   Tensors wanted;
   for (const Tensor& t : inputs)
     if (t.defined() && t.requires_grad()) wanted.push_back(t);
@@ -32,8 +34,9 @@ inline std::string gradcheck(const TensorFunction& f, const Tensors& inputs, dou
   std::string worst;
   double worst_error = tolerance;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
-    const std::vector<double> analytic =
-        gradients[k].defined() ? gradients[k].to_vector() : std::vector<double>(static_cast<std::size_t>(wanted[k].numel()), 0.0);
+    const std::vector<double> analytic = gradients[k].defined()
+                                             ? gradients[k].to_vector()
+                                             : std::vector<double>(static_cast<std::size_t>(wanted[k].numel()), 0.0);
     double* data = wanted[k].data<double>();
     for (std::size_t i = 0; i < analytic.size(); ++i) {
       const no_grad quiet;
@@ -47,8 +50,8 @@ inline std::string gradcheck(const TensorFunction& f, const Tensors& inputs, dou
       const double error = std::abs(numeric - analytic[i]) / std::max(1.0, std::abs(numeric));
       if (error > worst_error || error != error) {
         worst_error = error;
-        worst = "input " + std::to_string(k) + " element " + std::to_string(i) + ": formula " + std::to_string(analytic[i]) +
-                ", difference quotient " + std::to_string(numeric);
+        worst = "input " + std::to_string(k) + " element " + std::to_string(i) + ": formula " +
+                std::to_string(analytic[i]) + ", difference quotient " + std::to_string(numeric);
       }
     }
   }
@@ -56,7 +59,8 @@ inline std::string gradcheck(const TensorFunction& f, const Tensors& inputs, dou
 }
 
 /// The same for the gradients themselves: differentiates the formula, so it must be written with differentiable ops.
-inline std::string gradgradcheck(const TensorFunction& f, const Tensors& inputs, double tolerance = 1e-5, double step = 1e-5) {
+inline std::string gradgradcheck(const TensorFunction& f, const Tensors& inputs, double tolerance = 1e-5,
+                                 double step = 1e-5) {
   const TensorFunction first = [&f](const Tensors& at) {
     Tensors wanted;
     for (const Tensor& t : at)

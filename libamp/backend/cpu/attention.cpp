@@ -35,7 +35,8 @@ AttentionShape attention_shape(const OpCall& call, const Tensor& q, const Tensor
     call.fail("query, key and value do not fit: got " + describe(q) + ", " + describe(k) + " and " + describe(v) +
               ", need [..., queries, width], [..., keys, width] and [..., keys, value width]");
   if (q.dtype() != k.dtype() || q.dtype() != v.dtype())
-    call.fail("query, key and value must have the same dtype: got " + describe(q) + ", " + describe(k) + " and " + describe(v));
+    call.fail("query, key and value must have the same dtype: got " + describe(q) + ", " + describe(k) + " and " +
+              describe(v));
   s.batch = numel_of(s.batch_sizes);
   s.queries = q.size(-2);
   s.keys = k.size(-2);
@@ -72,7 +73,8 @@ class Mask {
     }
     load_as<C>(mask_.raw(), mask_.dtype(), at, strides_[n - 1], keys, buffer);
     if (mask_.dtype() == DType::bool_)
-      for (std::int64_t i = 0; i < keys; ++i) scores[i] = buffer[i] != C(0) ? scores[i] : -std::numeric_limits<C>::infinity();
+      for (std::int64_t i = 0; i < keys; ++i)
+        scores[i] = buffer[i] != C(0) ? scores[i] : -std::numeric_limits<C>::infinity();
     else
       for (std::int64_t i = 0; i < keys; ++i) scores[i] += buffer[i];
   }
@@ -85,14 +87,15 @@ class Mask {
 // One block of queries of one head.
 struct Block {
   std::int64_t first, rows, keys;  // keys: how many of them the block's last query sees
-  Block(const AttentionShape& s, std::int64_t index) : first(index * kQueryBlock), rows(std::min(kQueryBlock, s.queries - first)) {
+  Block(const AttentionShape& s, std::int64_t index)
+      : first(index * kQueryBlock), rows(std::min(kQueryBlock, s.queries - first)) {
     keys = s.causal ? std::min(s.keys, first + rows) : s.keys;
   }
 };
 
 template <typename C>
-void block_scores(const AttentionShape& s, const Block& b, const Mask<C>& mask, std::int64_t batch, const C* q, const C* k,
-                  C* scores, C* mask_row) {
+void block_scores(const AttentionShape& s, const Block& b, const Mask<C>& mask, std::int64_t batch, const C* q,
+                  const C* k, C* scores, C* mask_row) {
   gemm<C>({q + b.first * s.width, b.rows, s.width, s.width, 1}, {k, s.width, b.keys, 1, s.width}, scores, b.keys,
           static_cast<C>(s.scale));
   for (std::int64_t r = 0; r < b.rows; ++r) {
@@ -127,8 +130,8 @@ C softmax_row(C* row, std::int64_t n) {
 }
 
 template <typename C>
-void attend(const OpCall& call, const AttentionShape& s, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
-            const Tensor& log_sums) {
+void attend(const OpCall& call, const AttentionShape& s, const Tensor& q, const Tensor& k, const Tensor& v,
+            const Tensor& out, const Tensor& log_sums) {
   const Mask<C> mask(call, call.has(3) ? call.in(3) : Tensor(), s);
   const std::int64_t blocks = (s.queries + kQueryBlock - 1) / kQueryBlock;
   const SerialBlas serial;
@@ -144,7 +147,8 @@ void attend(const OpCall& call, const AttentionShape& s, const Tensor& q, const 
       for (std::int64_t r = 0; r < b.rows; ++r)
         log_sums.data<C>()[batch * s.queries + b.first + r] = softmax_row<C>(p + r * b.keys, b.keys);
       const Piece<C> result(out, (batch * s.queries + b.first) * s.value_width, b.rows * s.value_width, wide.data<C>());
-      gemm<C>({p, b.rows, b.keys, b.keys, 1}, {vs.at(batch), b.keys, s.value_width, s.value_width, 1}, result.data(), s.value_width);
+      gemm<C>({p, b.rows, b.keys, b.keys, 1}, {vs.at(batch), b.keys, s.value_width, s.value_width, 1}, result.data(),
+              s.value_width);
       result.store();
     }
   });
@@ -156,8 +160,8 @@ struct Saved {
 
 // The gradients of one head, added up over its blocks in order.
 template <typename C>
-void head_backward(const AttentionShape& s, const Saved& t, const Mask<C>& mask, std::int64_t batch, Slices<C>* slices, C* p,
-                   C* dp, C* gq, C* gk, C* gv) {
+void head_backward(const AttentionShape& s, const Saved& t, const Mask<C>& mask, std::int64_t batch, Slices<C>* slices,
+                   C* p, C* dp, C* gq, C* gk, C* gv) {
   const C *g = slices[0].at(batch), *q = slices[1].at(batch), *k = slices[2].at(batch), *v = slices[3].at(batch),
           *o = slices[4].at(batch), *log_sums = t.log_sums.data<C>() + batch * s.queries;
   std::fill_n(gk, s.keys * s.width, C(0));
@@ -169,12 +173,15 @@ void head_backward(const AttentionShape& s, const Saved& t, const Mask<C>& mask,
     for (std::int64_t r = 0; r < b.rows; ++r) {
       C* row = p + r * b.keys;
       const C log_sum = log_sums[b.first + r];
-      if (log_sum == -std::numeric_limits<C>::infinity()) std::fill_n(row, b.keys, C(0));
+      if (log_sum == -std::numeric_limits<C>::infinity())
+        std::fill_n(row, b.keys, C(0));
       else
         for (std::int64_t i = 0; i < b.keys; ++i) row[i] = vector_exp(row[i] - log_sum);
     }
-    gemm<C>({p, b.keys, b.rows, 1, b.keys}, {g_block, b.rows, s.value_width, s.value_width, 1}, gv, s.value_width, C(1), C(1));
-    gemm<C>({g_block, b.rows, s.value_width, s.value_width, 1}, {v, s.value_width, b.keys, 1, s.value_width}, dp, b.keys);
+    gemm<C>({p, b.keys, b.rows, 1, b.keys}, {g_block, b.rows, s.value_width, s.value_width, 1}, gv, s.value_width, C(1),
+            C(1));
+    gemm<C>({g_block, b.rows, s.value_width, s.value_width, 1}, {v, s.value_width, b.keys, 1, s.value_width}, dp,
+            b.keys);
     for (std::int64_t r = 0; r < b.rows; ++r) {
       const C *gr = g_block + r * s.value_width, *orow = o + (b.first + r) * s.value_width;
       C along = 0;
@@ -184,24 +191,30 @@ void head_backward(const AttentionShape& s, const Saved& t, const Mask<C>& mask,
     }
     const C scale = static_cast<C>(s.scale);
     gemm<C>({dp, b.rows, b.keys, b.keys, 1}, {k, b.keys, s.width, s.width, 1}, gq + b.first * s.width, s.width, scale);
-    gemm<C>({dp, b.keys, b.rows, 1, b.keys}, {q + b.first * s.width, b.rows, s.width, s.width, 1}, gk, s.width, scale, C(1));
+    gemm<C>({dp, b.keys, b.rows, 1, b.keys}, {q + b.first * s.width, b.rows, s.width, s.width, 1}, gk, s.width, scale,
+            C(1));
   }
 }
 
 template <typename C>
-void attend_backward(const OpCall& call, const AttentionShape& s, const Saved& t, const Tensor& gq, const Tensor& gk, const Tensor& gv) {
+void attend_backward(const OpCall& call, const AttentionShape& s, const Saved& t, const Tensor& gq, const Tensor& gk,
+                     const Tensor& gv) {
   const Mask<C> mask(call, call.has(6) ? call.in(6) : Tensor(), s);
-  const std::int64_t nq = s.queries * s.width, nk = s.keys * s.width, nv = s.keys * s.value_width, no = s.queries * s.value_width;
+  const std::int64_t nq = s.queries * s.width, nk = s.keys * s.width, nv = s.keys * s.value_width,
+                     no = s.queries * s.value_width;
   const bool narrow = gq.dtype() != kDTypeOf<C>;
   const SerialBlas serial;
   parallel_for(s.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     Slices<C> slices[] = {{t.grad, no}, {t.q, nq}, {t.k, nk}, {t.v, nv}, {t.out, no}};
-    const Workspace scores(static_cast<std::size_t>(2 * kQueryBlock * std::max<std::int64_t>(1, s.keys)) * sizeof(C), true);
+    const Workspace scores(static_cast<std::size_t>(2 * kQueryBlock * std::max<std::int64_t>(1, s.keys)) * sizeof(C),
+                           true);
     const Workspace wide(narrow ? static_cast<std::size_t>(nq + nk + nv) * sizeof(C) : 0, false);
     for (std::int64_t batch = begin; batch < end; ++batch) {
       C* memory = wide.data<C>();
-      const Piece<C> q(gq, batch * nq, nq, memory), k(gk, batch * nk, nk, memory + nq), v(gv, batch * nv, nv, memory + nq + nk);
-      head_backward<C>(s, t, mask, batch, slices, scores.data<C>(), scores.data<C>() + kQueryBlock * s.keys, q.data(), k.data(), v.data());
+      const Piece<C> q(gq, batch * nq, nq, memory), k(gk, batch * nk, nk, memory + nq),
+          v(gv, batch * nv, nv, memory + nq + nk);
+      head_backward<C>(s, t, mask, batch, slices, scores.data<C>(), scores.data<C>() + kQueryBlock * s.keys, q.data(),
+                       k.data(), v.data());
       q.store(), k.store(), v.store();
     }
   });
@@ -227,7 +240,8 @@ Tensors attention(const OpCall& call) {
 Tensors attention_backward(const OpCall& call) {
   const Saved t{dense(call.in(0)), dense(call.in(1)), dense(call.in(2)), dense(call.in(3)), call.in(4), call.in(5)};
   const AttentionShape s = attention_shape(call, t.q, t.k, t.v);
-  const Tensor gq = empty(t.q.sizes(), t.q.dtype()), gk = empty(t.k.sizes(), t.k.dtype()), gv = empty(t.v.sizes(), t.v.dtype());
+  const Tensor gq = empty(t.q.sizes(), t.q.dtype()), gk = empty(t.k.sizes(), t.k.dtype()),
+               gv = empty(t.v.sizes(), t.v.dtype());
   with_float_type(call, t.q.dtype(), [&]<typename C>(TypeTag<C>) { attend_backward<C>(call, s, t, gq, gk, gv); });
   return {gq, gk, gv};
 }

@@ -45,5 +45,4 @@ void col2im_add(const ConvGeometry& g, const C* columns, std::int64_t first, std
 /// Columns of one tile: as many as keep the tile within half an L2 cache.
 std::int64_t conv_tile_columns(const ConvGeometry& g, std::size_t element_bytes);
 
-
 }  // namespace amp::cpu

@@ -23,7 +23,8 @@ ConvGeometry conv_geometry(const OpCall& call, int spatial, const Shape& in_size
     call.fail(what + ": got input " + to_string(in_sizes) + " and weight " + to_string(weight_sizes));
   };
   if (in_sizes.size() != spatial + 2 || weight_sizes.size() != spatial + 2)
-    wrong("needs input [batch, channels, " + std::to_string(spatial) + " spatial] and weight [out, in / groups, kernel]");
+    wrong("needs input [batch, channels, " + std::to_string(spatial) +
+          " spatial] and weight [out, in / groups, kernel]");
   const Shape ones(std::vector<std::int64_t>(static_cast<std::size_t>(spatial), 1));
   const Shape zeros(std::vector<std::int64_t>(static_cast<std::size_t>(spatial), 0));
   const Shape stride = attributes.list("stride", ones), padding = attributes.list("padding", zeros),
@@ -83,8 +84,10 @@ void for_row_stretches(const ConvGeometry& g, const std::int64_t* k, std::int64_
     const std::int64_t id = d * g.stride[0] - g.padding[0] + k[0] * g.dilation[0];
     const std::int64_t ih = h * g.stride[1] - g.padding[1] + k[1] * g.dilation[1];
     const std::int64_t iw = w * g.stride[2] - g.padding[2] + k[2] * g.dilation[2];
-    if (id < 0 || id >= g.in[0] || ih < 0 || ih >= g.in[1]) outside(at - first, n);
-    else inside(at - first, (id * g.in[1] + ih) * g.in[2], iw, n);
+    if (id < 0 || id >= g.in[0] || ih < 0 || ih >= g.in[1])
+      outside(at - first, n);
+    else
+      inside(at - first, (id * g.in[1] + ih) * g.in[2], iw, n);
     at += n;
     w = 0;
     if (++h == g.out[1]) {
@@ -95,7 +98,8 @@ void for_row_stretches(const ConvGeometry& g, const std::int64_t* k, std::int64_
 }
 
 // Elements of a stretch whose input position x + i * stride lies in [0, size): [begin, end).
-std::pair<std::int64_t, std::int64_t> inner_range(std::int64_t x, std::int64_t stride, std::int64_t size, std::int64_t n) {
+std::pair<std::int64_t, std::int64_t> inner_range(std::int64_t x, std::int64_t stride, std::int64_t size,
+                                                  std::int64_t n) {
   const std::int64_t begin = x >= 0 ? 0 : std::min(n, (-x + stride - 1) / stride);
   const std::int64_t end = x >= size ? 0 : std::min(n, (size - x + stride - 1) / stride);
   return {begin, std::max(begin, end)};
@@ -128,7 +132,8 @@ void im2col(const ConvGeometry& g, const C* image, std::int64_t first, std::int6
           C* to = out + at;
           const C* from = plane + line + x;
           std::fill(to, to + begin, C(0));
-          if (stride == 1) std::copy(from + begin, from + end, to + begin);
+          if (stride == 1)
+            std::copy(from + begin, from + end, to + begin);
           else
             for (std::int64_t i = begin; i < end; ++i) to[i] = from[i * stride];
           std::fill(to + end, to + n, C(0));

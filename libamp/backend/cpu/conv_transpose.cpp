@@ -11,8 +11,8 @@ void scatter_image(const ConvGeometry& g, const C* from, const C* weights, C* co
   for (std::int64_t group = 0; group < g.groups; ++group) {
     const C* group_from = from + group * g.out_per_group() * positions;
     // Weight [out, rows] read as its transpose.
-    const Matrix<C> transposed{weights + group * g.out_per_group() * g.column_rows(), g.column_rows(), g.out_per_group(), 1,
-                               g.column_rows()};
+    const Matrix<C> transposed{weights + group * g.out_per_group() * g.column_rows(), g.column_rows(),
+                               g.out_per_group(), 1, g.column_rows()};
     C* group_to = to + group * g.in_per_group() * g.in_positions();
     if (g.is_pointwise()) {
       gemm<C>(transposed, {group_from, g.out_per_group(), positions, positions, 1}, group_to, positions, C(1), C(1));
@@ -59,15 +59,16 @@ Tensor run(const OpCall& call, const ConvGeometry& g, const Tensor& bias, const 
 void require_from_sizes(const OpCall& call, const ConvGeometry& g, const Tensor& from) {
   bool fits = from.sizes()[0] == g.batch && from.sizes()[1] == g.out_channels;
   for (int d = 2; d < from.dim() && fits; ++d) fits = from.sizes()[d] == g.out[3 - from.dim() + d];
-  if (!fits) call.fail("operand does not fit the other sizes: got " + describe(from) + " and weight " + describe(call.in(1)));
+  if (!fits)
+    call.fail("operand does not fit the other sizes: got " + describe(from) + " and weight " + describe(call.in(1)));
 }
 
 Tensors transposed(const OpCall& call, int spatial) {
   const Tensor &input = call.in(0), &weight = call.in(1), bias = call.has(2) ? call.in(2) : Tensor();
   require_conv_dtypes(call, input, weight, bias);
   if (input.dim() != spatial + 2 || weight.dim() != spatial + 2)
-    call.fail("needs input [batch, channels, " + std::to_string(spatial) + " spatial] and weight [in, out / groups, kernel]: got " +
-              describe(input) + " and " + describe(weight));
+    call.fail("needs input [batch, channels, " + std::to_string(spatial) +
+              " spatial] and weight [in, out / groups, kernel]: got " + describe(input) + " and " + describe(weight));
   const std::int64_t groups = call.attributes.integer("groups", 1);
   Shape to_sizes{input.size(0), weight.size(1) * groups};
   if (input.size(1) != weight.size(0))
@@ -78,8 +79,8 @@ Tensors transposed(const OpCall& call, int spatial) {
     if (extra[d] < 0 || (extra[d] >= stride[d] && extra[d] >= dilation[d]))
       call.fail("output_padding must be smaller than stride or dilation: got " + to_string(extra) + ", stride " +
                 to_string(stride) + ", dilation " + to_string(dilation));
-    const std::int64_t size = (input.size(d + 2) - 1) * stride[d] - 2 * padding[d] +
-                              dilation[d] * (weight.size(d + 2) - 1) + extra[d] + 1;
+    const std::int64_t size =
+        (input.size(d + 2) - 1) * stride[d] - 2 * padding[d] + dilation[d] * (weight.size(d + 2) - 1) + extra[d] + 1;
     if (size <= 0) call.fail("the output would be empty: got " + describe(input) + " and " + describe(weight));
     to_sizes.push_back(size);
   }

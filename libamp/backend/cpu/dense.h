@@ -38,13 +38,14 @@ class Wide {
   const C* data_ = nullptr;
 };
 
-/// Equal slices of a contiguous tensor in compute type C, such as the images of a batch: widened one at a time, and held
-/// while the same one is asked for. One reader per thread.
+/// Equal slices of a contiguous tensor in compute type C, such as the images of a batch: widened one at a time, and
+/// held while the same one is asked for. One reader per thread.
 template <typename C>
 class Slices {
  public:
   Slices(const Tensor& tensor, std::int64_t slice_elements) : tensor_(tensor), n_(slice_elements) {
-    if (tensor.dtype() != kDTypeOf<C>) buffer_ = std::make_unique<Workspace>(static_cast<std::size_t>(n_) * sizeof(C), false);
+    if (tensor.dtype() != kDTypeOf<C>)
+      buffer_ = std::make_unique<Workspace>(static_cast<std::size_t>(n_) * sizeof(C), false);
   }
   const C* at(std::int64_t slice) {
     if (!buffer_) return tensor_.data<C>() + slice * n_;

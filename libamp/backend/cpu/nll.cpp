@@ -23,12 +23,14 @@ NllGeometry nll_geometry(const OpCall& call, const Shape& sizes, const Tensor& t
     (d < class_dim ? g.batch : g.inner) *= sizes[d];
   }
   if (!(target.sizes() == g.target_sizes))
-    call.fail("target does not fit: got input " + to_string(sizes) + " and target " + describe(target) + ", need target " +
-              to_string(g.target_sizes), sizes.size() == 2 ? ErrorCode::value : ErrorCode::runtime);
+    call.fail("target does not fit: got input " + to_string(sizes) + " and target " + describe(target) +
+                  ", need target " + to_string(g.target_sizes),
+              sizes.size() == 2 ? ErrorCode::value : ErrorCode::runtime);
   if (target.dtype() != DType::int64 && target.dtype() != DType::uint8)
     call.fail("target must hold class indices as int64: got " + describe(target));
   if (weight.defined() && !(weight.sizes() == Shape{g.classes}))
-    call.fail("weight must have one value per class: got " + describe(weight) + ", need [" + std::to_string(g.classes) + "]");
+    call.fail("weight must have one value per class: got " + describe(weight) + ", need [" + std::to_string(g.classes) +
+              "]");
   return g;
 }
 
@@ -48,8 +50,9 @@ void for_targets(const OpCall& call, const NllGeometry& g, const std::vector<std
       const std::int64_t row = n * g.inner + i, target = targets[static_cast<std::size_t>(row)];
       if (target == ignore) continue;
       if (target < 0 || target >= g.classes)
-        call.fail("target is out of bounds: got " + std::to_string(target) + ", need 0 to " + std::to_string(g.classes - 1),
-                  ErrorCode::index);
+        call.fail(
+            "target is out of bounds: got " + std::to_string(target) + ", need 0 to " + std::to_string(g.classes - 1),
+            ErrorCode::index);
       run(row, (n * g.classes + target) * g.inner + i, target);
     }
 }
@@ -82,8 +85,10 @@ Tensors nll_loss(const OpCall& call) {
     for_targets(call, g, targets, [&](std::int64_t row, std::int64_t at, std::int64_t target) {
       const double w = weights ? static_cast<double>(weights[target]) : 1;
       const double loss = -w * element<C>(input, at);
-      if (reduced) sum += loss;
-      else losses[static_cast<std::size_t>(row)] = static_cast<C>(loss);
+      if (reduced)
+        sum += loss;
+      else
+        losses[static_cast<std::size_t>(row)] = static_cast<C>(loss);
       total_weight += w;
     });
     if (reduced) losses.push_back(static_cast<C>(reduction == "mean" ? sum / total_weight : sum));
@@ -111,8 +116,10 @@ Tensors nll_loss_backward(const OpCall& call) {
     std::fill_n(result.data(), out.numel(), C(0));
     for_targets(call, g, targets, [&](std::int64_t row, std::int64_t at, std::int64_t target) {
       const C scale = weights ? -weights[target] : C(-1);
-      if (reduction == "none") result.data()[at] = scale * grads[row];
-      else result.data()[at] = reduction == "mean" ? static_cast<C>(scale * grads[0] / total) : scale * grads[0];
+      if (reduction == "none")
+        result.data()[at] = scale * grads[row];
+      else
+        result.data()[at] = reduction == "mean" ? static_cast<C>(scale * grads[0] / total) : scale * grads[0];
     });
     result.store();
   });

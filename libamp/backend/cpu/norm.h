@@ -5,7 +5,8 @@
 namespace amp::cpu {
 
 /// Scale and shift must have the input's dtype; a half type input may have float32 ones, as PyTorch allows.
-inline void require_norm_dtypes(const OpCall& call, const Tensor& input, std::initializer_list<const Tensor*> parameters) {
+inline void require_norm_dtypes(const OpCall& call, const Tensor& input,
+                                std::initializer_list<const Tensor*> parameters) {
   const bool half = is_floating(input.dtype()) && size_of(input.dtype()) == 2;
   for (const Tensor* t : parameters)
     if (t->defined() && t->dtype() != input.dtype() && !(half && t->dtype() == DType::float32))

@@ -18,7 +18,8 @@ ChannelShape channel_shape(const OpCall& call, const Tensor& input, std::initial
   for (int d = 2; d < input.dim(); ++d) s.positions *= input.size(d);
   for (const Tensor* t : parameters)
     if (t->defined() && !(t->sizes() == Shape{s.channels}))
-      call.fail("parameters and statistics need one value per channel: got " + describe(*t) + " for " + describe(input));
+      call.fail("parameters and statistics need one value per channel: got " + describe(*t) + " for " +
+                describe(input));
   return s;
 }
 
@@ -27,7 +28,8 @@ template <typename F>
 void for_stretches_of_channel(const ChannelShape& s, std::int64_t channel, F run) {
   if (s.positions == 1) {
     // [batch, channels]: a column. In blocks, since the caller's buffers have a block's size.
-    for (std::int64_t n = 0; n < s.batch; n += kBlock) run(n * s.channels + channel, s.channels, std::min(kBlock, s.batch - n));
+    for (std::int64_t n = 0; n < s.batch; n += kBlock)
+      run(n * s.channels + channel, s.channels, std::min(kBlock, s.batch - n));
     return;
   }
   for (std::int64_t n = 0; n < s.batch; ++n)
@@ -79,8 +81,8 @@ std::int64_t channel_grain(const ChannelShape& s) {
 // Outputs: the result, and the mean and 1 / deviation it used.
 Tensors batch_norm(const OpCall& call) {
   const auto optional_input = [&](std::size_t i) { return call.has(i) ? call.in(i) : Tensor(); };
-  const Tensor input = dense(call.in(0)), weight = optional_input(1), bias = optional_input(2), running_mean = optional_input(3),
-               running_var = optional_input(4);
+  const Tensor input = dense(call.in(0)), weight = optional_input(1), bias = optional_input(2),
+               running_mean = optional_input(3), running_var = optional_input(4);
   require_norm_dtypes(call, input, {&weight, &bias});
   const ChannelShape s = channel_shape(call, input, {&weight, &bias, &running_mean, &running_var});
   const bool training = call.attributes.flag("training", false);
@@ -92,17 +94,21 @@ Tensors batch_norm(const OpCall& call) {
   const Tensor out = make_output(call, input.sizes(), input.dtype());
   const Tensor mean = empty({s.channels}, moment_dtype(input.dtype())), rstd = empty({s.channels}, mean.dtype());
   with_float_type(call, input.dtype(), [&]<typename C>(TypeTag<C>) {
-    const Wide<C> w(weight), b(bias), old_mean(training ? Tensor() : running_mean), old_var(training ? Tensor() : running_var);
+    const Wide<C> w(weight), b(bias), old_mean(training ? Tensor() : running_mean),
+        old_var(training ? Tensor() : running_var);
     std::vector<double> means(static_cast<std::size_t>(s.channels)), variances(means.size());
     parallel_for(s.channels, channel_grain(s), [&](std::int64_t begin, std::int64_t end) {
       std::array<C, kBlock> in_buffer, out_buffer;
       const bool direct = out.dtype() == kDTypeOf<C>;
       for (std::int64_t c = begin; c < end; ++c) {
         Moments m{};
-        if (training) m = moments_of<C>(s, input, c);
-        else m = {static_cast<double>(old_mean[c]), static_cast<double>(old_var[c])};
+        if (training)
+          m = moments_of<C>(s, input, c);
+        else
+          m = {static_cast<double>(old_mean[c]), static_cast<double>(old_var[c])};
         means[static_cast<std::size_t>(c)] = m.mean;
-        variances[static_cast<std::size_t>(c)] = m.variance * static_cast<double>(s.count()) / static_cast<double>(s.count() - 1);
+        variances[static_cast<std::size_t>(c)] =
+            m.variance * static_cast<double>(s.count()) / static_cast<double>(s.count() - 1);
         const C centre = static_cast<C>(m.mean), r = static_cast<C>(1 / std::sqrt(m.variance + eps));
         mean.data<C>()[c] = centre;
         rstd.data<C>()[c] = r;
@@ -130,7 +136,8 @@ Tensors batch_norm_backward(const OpCall& call) {
   const bool training = call.attributes.flag("training", false), has_bias = call.attributes.flag("bias", false);
   const Tensor gx = make_output(call, input.sizes(), input.dtype());
   const DType parameter = weight.defined() ? weight.dtype() : input.dtype();
-  const Tensor gw = weight.defined() ? empty({s.channels}, parameter) : Tensor(), gb = has_bias ? empty({s.channels}, parameter) : Tensor();
+  const Tensor gw = weight.defined() ? empty({s.channels}, parameter) : Tensor(),
+               gb = has_bias ? empty({s.channels}, parameter) : Tensor();
   with_float_type(call, input.dtype(), [&]<typename C>(TypeTag<C>) {
     const Wide<C> w(weight), means(call.in(2)), rstds(call.in(3));
     std::vector<C> weight_gradient(static_cast<std::size_t>(s.channels)), bias_gradient(weight_gradient.size());

@@ -19,8 +19,8 @@ GroupShape group_shape(const OpCall& call, const Tensor& input, const Tensor& we
   const bool shaped = input.dim() >= 2 && g.groups > 0 && input.size(1) % g.groups == 0;
   const auto fits = [&](const Tensor& t) { return !t.defined() || t.sizes() == Shape{input.size(1)}; };
   if (!shaped || !fits(weight) || !fits(bias))
-    call.fail("arguments do not fit " + std::to_string(g.groups) + " groups: got input " + describe(input) + ", weight " +
-              describe(weight) + ", bias " + describe(bias));
+    call.fail("arguments do not fit " + std::to_string(g.groups) + " groups: got input " + describe(input) +
+              ", weight " + describe(weight) + ", bias " + describe(bias));
   g.batch = input.size(0);
   g.channels = input.size(1);
   for (int d = 2; d < input.dim(); ++d) g.positions *= input.size(d);
@@ -34,7 +34,8 @@ std::int64_t row_grain(std::int64_t n) { return std::max<std::int64_t>(1, kGrain
 // Inputs: input [batch, channels, ...], weight or none, bias or none. Outputs: the result, mean and 1 / deviation
 // [batch, groups].
 Tensors group_norm(const OpCall& call) {
-  const Tensor input = dense(call.in(0)), weight = call.has(1) ? call.in(1) : Tensor(), bias = call.has(2) ? call.in(2) : Tensor();
+  const Tensor input = dense(call.in(0)), weight = call.has(1) ? call.in(1) : Tensor(),
+               bias = call.has(2) ? call.in(2) : Tensor();
   require_norm_dtypes(call, input, {&weight, &bias});
   const GroupShape s = group_shape(call, input, weight, bias);
   const double eps = call.attributes.number("eps", 1e-5);
@@ -72,7 +73,8 @@ Tensors group_norm_backward(const OpCall& call) {
   const Tensor gx = make_output(call, input.sizes(), input.dtype());
   const DType parameter = weight.defined() ? weight.dtype() : input.dtype();
   const bool has_bias = call.attributes.flag("bias", false);
-  const Tensor gw = weight.defined() ? empty({s.channels}, parameter) : Tensor(), gb = has_bias ? empty({s.channels}, parameter) : Tensor();
+  const Tensor gw = weight.defined() ? empty({s.channels}, parameter) : Tensor(),
+               gb = has_bias ? empty({s.channels}, parameter) : Tensor();
   with_float_type(call, input.dtype(), [&]<typename C>(TypeTag<C>) {
     const std::int64_t n = s.row(), images = s.batch * s.channels;
     const Wide<C> w(weight), means(call.in(2)), rstds(call.in(3));

@@ -68,7 +68,8 @@ template <typename C>
 void rows_backward(const RowShape& shape, const BackwardTensors& t) {
   const std::int64_t n = shape.n;
   const Wide<C> means(t.mean), rstds(t.rstd), weight(t.weight);
-  const std::int64_t parts = std::max<std::int64_t>(1, std::min<std::int64_t>(num_threads(), shape.rows / row_grain(n)));
+  const std::int64_t parts =
+      std::max<std::int64_t>(1, std::min<std::int64_t>(num_threads(), shape.rows / row_grain(n)));
   const Workspace sums(static_cast<std::size_t>(2 * parts * n) * sizeof(C), true);
   C* weight_sums = sums.data<C>();
   C* bias_sums = weight_sums + parts * n;
@@ -150,12 +151,14 @@ Tensors layer_norm_backward(const OpCall& call) {
   return {t.gx, t.gw, t.gb};
 }
 
-// Inputs: input, weight or none. Outputs: the result, in the type input and weight promote to, and 1 / root mean square.
+// Inputs: input, weight or none. Outputs: the result, in the type input and weight promote to, and 1 / root mean
+// square.
 Tensors rms_norm(const OpCall& call) {
   const Tensor input = dense(call.in(0)), weight = optional_input(call, 1);
   const RowShape shape = row_shape(call, input, weight, {});
   const double eps = call.attributes.number("eps", 1e-5);
-  const Tensor out = make_output(call, input.sizes(), weight.defined() ? promote_types(input.dtype(), weight.dtype()) : input.dtype());
+  const Tensor out =
+      make_output(call, input.sizes(), weight.defined() ? promote_types(input.dtype(), weight.dtype()) : input.dtype());
   const Tensor rstd = empty(shape.row_sizes, moment_dtype(out.dtype()));
   with_float_type(call, out.dtype(), [&]<typename C>(TypeTag<C>) {
     const std::int64_t n = shape.n;

@@ -25,12 +25,12 @@ struct PoolGeometry {
   [[nodiscard]] std::int64_t out_positions() const { return dims[0].out * dims[1].out * dims[2].out; }
 };
 
-std::int64_t pooled_size(const OpCall& call, std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
-                         std::int64_t dilation, bool ceil_mode) {
+std::int64_t pooled_size(const OpCall& call, std::int64_t in, std::int64_t kernel, std::int64_t stride,
+                         std::int64_t padding, std::int64_t dilation, bool ceil_mode) {
   const std::int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
   if (room < 0)
-    call.fail("the window must not be larger than the padded input: got input size " + std::to_string(in) + ", kernel " +
-              std::to_string(kernel) + ", padding " + std::to_string(padding));
+    call.fail("the window must not be larger than the padded input: got input size " + std::to_string(in) +
+              ", kernel " + std::to_string(kernel) + ", padding " + std::to_string(padding));
   std::int64_t out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
   // With ceil_mode the last window must start inside the input or its left padding.
   if (ceil_mode && (out - 1) * stride >= in + padding) --out;
@@ -39,8 +39,8 @@ std::int64_t pooled_size(const OpCall& call, std::int64_t in, std::int64_t kerne
 
 void require_input(const OpCall& call, int spatial, const Shape& sizes) {
   if (sizes.size() != spatial + 2 && sizes.size() != spatial + 1)
-    call.fail("needs an input of " + std::to_string(spatial + 1) + " or " + std::to_string(spatial + 2) + " dims: got " +
-              to_string(sizes));
+    call.fail("needs an input of " + std::to_string(spatial + 1) + " or " + std::to_string(spatial + 2) +
+              " dims: got " + to_string(sizes));
 }
 
 // Windows by kernel, stride, padding and dilation.
@@ -111,7 +111,8 @@ Shape pooled_sizes(const PoolGeometry& g, int spatial, const Shape& in_sizes) {
 
 // Calls run(plane, in, out) for each plane, `in` widened to C, `out` written back.
 template <typename C, typename F>
-void for_planes(std::int64_t planes, const Tensor& in, std::int64_t in_n, const Tensor& out, std::int64_t out_n, F run) {
+void for_planes(std::int64_t planes, const Tensor& in, std::int64_t in_n, const Tensor& out, std::int64_t out_n,
+                F run) {
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, in_n + out_n));
   const auto buffer_bytes = [](const Tensor& t, std::int64_t n) {
     return t.dtype() == kDTypeOf<C> ? 0 : static_cast<std::size_t>(n) * sizeof(C);
@@ -129,8 +130,8 @@ void for_planes(std::int64_t planes, const Tensor& in, std::int64_t in_n, const 
 
 // One output row from one input row and kernel column: where the value is larger, or NaN, it is taken over.
 template <typename C>
-void take_larger(const C* line, std::int64_t line_at, std::int64_t stride, std::int64_t begin, std::int64_t end, C* best,
-                 std::int32_t* where) {
+void take_larger(const C* line, std::int64_t line_at, std::int64_t stride, std::int64_t begin, std::int64_t end,
+                 C* best, std::int32_t* where) {
   for (std::int64_t o = begin; o < end; ++o) {
     const C value = line[line_at + o * stride];
     const bool take = value > best[o] || value != value;
@@ -207,7 +208,8 @@ void for_windows(const PoolGeometry& g, F run) {
     for (std::int64_t h = 0; h < g.dims[1].out; ++h)
       for (std::int64_t w = 0; w < g.dims[2].out; ++w) {
         const auto i = [](std::int64_t at) { return static_cast<std::size_t>(at); };
-        const double weight = static_cast<double>(g.dims[0].weight[i(d)] * g.dims[1].weight[i(h)] * g.dims[2].weight[i(w)]);
+        const double weight =
+            static_cast<double>(g.dims[0].weight[i(d)] * g.dims[1].weight[i(h)] * g.dims[2].weight[i(w)]);
         run(i(d), i(h), i(w), g.divisor != 0 ? g.divisor : weight);
       }
 }

@@ -13,8 +13,8 @@ void require_dims(const OpCall& call, std::initializer_list<int> dims) {
   std::size_t i = 0;
   for (const int d : dims) {
     if (call.in(i).dim() != d)
-      call.fail("argument " + std::to_string(i) + " has the wrong number of dims: got " + describe(call.in(i)) + ", need " +
-                std::to_string(d));
+      call.fail("argument " + std::to_string(i) + " has the wrong number of dims: got " + describe(call.in(i)) +
+                ", need " + std::to_string(d));
     ++i;
   }
 }
@@ -65,8 +65,10 @@ Tensors add_product(const OpCall& call, const Tensor& a, const Tensor& b, Shape 
     const Operand2D<C> left(a), right(b);
     with_result<C>(out, [&](C* result) {
       // beta = 0 ignores the addend altogether, NaN and all.
-      if (beta != 0) load_broadcast<C>(call, call.in(0), sizes, static_cast<C>(beta), result);
-      else if (summed) std::fill_n(result, m * n, C(0));
+      if (beta != 0)
+        load_broadcast<C>(call, call.in(0), sizes, static_cast<C>(beta), result);
+      else if (summed)
+        std::fill_n(result, m * n, C(0));
       for (std::int64_t i = 0; i < batch; ++i)
         gemm<C>(left.matrix(i, batch_sizes), right.matrix(i, batch_sizes), summed ? result : result + i * m * n, n,
                 static_cast<C>(alpha), beta != 0 || summed ? C(1) : C(0));
@@ -99,7 +101,8 @@ Tensors addmm(const OpCall& call) {
 }
 Tensors addmv(const OpCall& call) {
   const Tensor &a = call.in(1), &b = call.in(2);
-  if (a.dim() != 2 || b.dim() != 1) call.fail("needs a matrix and a vector: got " + describe(a) + " and " + describe(b));
+  if (a.dim() != 2 || b.dim() != 1)
+    call.fail("needs a matrix and a vector: got " + describe(a) + " and " + describe(b));
   return add_product(call, a, with_dim(b, 1), {a.size(0)}, false);
 }
 Tensors addr(const OpCall& call) {
@@ -142,12 +145,13 @@ std::unique_ptr<Workspace> rounded_copy(const Tensor& t, DType dtype) {
 
 }  // namespace
 
-// Inputs: input1 [..., i], input2 [..., j], weight [o, i, j]. For each o one gemm with its weight, then the row-wise dot
-// product with input2. Attribute rounded_to: the type both products would run in under autocast.
+// Inputs: input1 [..., i], input2 [..., j], weight [o, i, j]. For each o one gemm with its weight, then the row-wise
+// dot product with input2. Attribute rounded_to: the type both products would run in under autocast.
 Tensors trilinear(const OpCall& call) {
   require_one_dtype(call);
   const Tensor x = dense(call.in(0)), y = dense(call.in(1)), w = dense(call.in(2));
-  bool fits = w.dim() == 3 && x.dim() > 0 && x.dim() == y.dim() && x.sizes().back() == w.size(1) && y.sizes().back() == w.size(2);
+  bool fits = w.dim() == 3 && x.dim() > 0 && x.dim() == y.dim() && x.sizes().back() == w.size(1) &&
+              y.sizes().back() == w.size(2);
   for (int d = 0; fits && d + 1 < x.dim(); ++d) fits = x.sizes()[d] == y.sizes()[d];
   if (!fits)
     call.fail("arguments do not fit: got " + describe(x) + ", " + describe(y) + " and weight " + describe(w) +
@@ -159,12 +163,14 @@ Tensors trilinear(const OpCall& call) {
   const std::int64_t rows = outs == 0 ? 0 : out.numel() / outs;
   const DType rounded_to = call.attributes.dtype("rounded_to", DType::count_);
   with_float_type(call, x.dtype(), [&]<typename C>(TypeTag<C>) {
-    const auto first = rounded_copy<C>(x, rounded_to), second = rounded_copy<C>(y, rounded_to), weight = rounded_copy<C>(w, rounded_to);
+    const auto first = rounded_copy<C>(x, rounded_to), second = rounded_copy<C>(y, rounded_to),
+               weight = rounded_copy<C>(w, rounded_to);
     const Workspace products(static_cast<std::size_t>(rows * nj) * sizeof(C), true);
     with_result<C>(out, [&](C* result) {
       for (std::int64_t o = 0; o < outs; ++o) {
         C* product = products.data<C>();
-        gemm<C>({first->template data<C>(), rows, ni, ni, 1}, {weight->template data<C>() + o * ni * nj, ni, nj, nj, 1}, product, nj);
+        gemm<C>({first->template data<C>(), rows, ni, ni, 1}, {weight->template data<C>() + o * ni * nj, ni, nj, nj, 1},
+                product, nj);
         round_through<C>(rounded_to, product, rows * nj);
         for (std::int64_t r = 0; r < rows; ++r) {
           C sum = 0;

@@ -1,5 +1,5 @@
-// Interpolation weights shared by grid sampling and upsampling: an output position reads a few taps of each spatial dim,
-// and its value is the sum over their products (interpolation is separable).
+// Interpolation weights shared by grid sampling and upsampling: an output position reads a few taps of each spatial
+// dim, and its value is the sum over their products (interpolation is separable).
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -17,7 +17,8 @@ struct Taps {
   C slope[4] = {0, 0, 0, 0};
 };
 
-/// Weights and slopes of the four taps around a position, `f` behind the second; Keys' cubic with a = -0.75, as PyTorch.
+/// Weights and slopes of the four taps around a position, `f` behind the second; Keys' cubic with a = -0.75, as
+/// PyTorch.
 template <typename C>
 void cubic_weights(C f, C* weight, C* slope) {
   constexpr C a = C(-0.75);

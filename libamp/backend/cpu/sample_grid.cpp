@@ -29,7 +29,9 @@ GridSampling sampling_of(const OpCall& call, const Tensor& input, const Tensor& 
   if (input.dtype() != grid.dtype())
     call.fail("input and grid must have the same dtype: got " + describe(input) + " and " + describe(grid));
   const std::string mode = call.attributes.text("mode", "bilinear");
-  s.mode = mode == "nearest" ? Interpolation::nearest : mode == "bicubic" ? Interpolation::cubic : Interpolation::linear;
+  s.mode = mode == "nearest"   ? Interpolation::nearest
+           : mode == "bicubic" ? Interpolation::cubic
+                               : Interpolation::linear;
   if (mode == "bicubic" && s.spatial != 2) call.fail("bicubic needs two spatial dims: got " + describe(input));
   s.padding = call.attributes.text("padding_mode", "zeros");
   s.align_corners = call.attributes.flag("align_corners", false);
@@ -89,7 +91,9 @@ Taps<C> taps_at(const GridSampling& s, double normalized, std::int64_t size) {
   // Positions no integer can name, and NaN, are far outside.
   if (!(std::abs(x) < 1e9)) x = -100;
   if (s.mode != Interpolation::cubic) x = pad(s, x, size, slope);
-  const auto inside = [size](double at) { return at >= 0 && at < static_cast<double>(size) ? static_cast<std::int64_t>(at) : -1; };
+  const auto inside = [size](double at) {
+    return at >= 0 && at < static_cast<double>(size) ? static_cast<std::int64_t>(at) : -1;
+  };
   Taps<C> taps;
   if (s.mode == Interpolation::nearest) {
     taps.index[0] = inside(std::nearbyint(x));
@@ -145,14 +149,16 @@ std::size_t buffer_bytes(const Tensor& t, std::int64_t n) {
 }
 
 template <typename C>
-void backward(const GridSampling& s, const Tensor& grad, const Tensor& input, const Tensor& grid, const Tensor& gx, const Tensor& gg) {
+void backward(const GridSampling& s, const Tensor& grad, const Tensor& input, const Tensor& grid, const Tensor& gx,
+              const Tensor& gg) {
   const std::int64_t out_n = s.channels * s.points, in_n = s.channels * s.positions(), grid_n = s.points * s.spatial;
   parallel_for(s.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     Slices<C> grads(grad, out_n), images(input, in_n), grids(grid, grid_n);
     const Workspace gx_buffer(buffer_bytes<C>(gx, in_n), false), gg_buffer(buffer_bytes<C>(gg, grid_n), false);
     for (std::int64_t n = begin; n < end; ++n) {
       const C *g = grads.at(n), *x = images.at(n), *at = grids.at(n);
-      const Piece<C> to_input(gx, n * in_n, in_n, gx_buffer.data<C>()), to_grid(gg, n * grid_n, grid_n, gg_buffer.data<C>());
+      const Piece<C> to_input(gx, n * in_n, in_n, gx_buffer.data<C>()),
+          to_grid(gg, n * grid_n, grid_n, gg_buffer.data<C>());
       std::fill_n(to_input.data(), in_n, C(0));
       for (std::int64_t p = 0; p < s.points; ++p) {
         C along[3] = {0, 0, 0};

@@ -1,10 +1,11 @@
 // Upsampling (and downsampling) to a fixed size by nearest, linear or cubic interpolation over one to three dims. The
 // taps of each dim are worked out once; planes are split over threads.
+#include "libamp/backend/cpu/sample.h"
+
 #include <algorithm>
 #include <vector>
 
 #include "libamp/backend/cpu/dense.h"
-#include "libamp/backend/cpu/sample.h"
 
 namespace amp::cpu {
 namespace {
@@ -18,16 +19,20 @@ struct Resampling {
 };
 
 template <typename C>
-Taps<C> taps_of(Interpolation mode, bool align_corners, std::int64_t o, std::int64_t in, std::int64_t out, double given_ratio) {
+Taps<C> taps_of(Interpolation mode, bool align_corners, std::int64_t o, std::int64_t in, std::int64_t out,
+                double given_ratio) {
   Taps<C> taps;
   const double ratio = given_ratio > 0 ? given_ratio : static_cast<double>(in) / static_cast<double>(out);
   if (mode == Interpolation::nearest) {
-    taps.index[0] = std::min<std::int64_t>(in - 1, static_cast<std::int64_t>(std::floor(static_cast<double>(o) * ratio)));
+    taps.index[0] =
+        std::min<std::int64_t>(in - 1, static_cast<std::int64_t>(std::floor(static_cast<double>(o) * ratio)));
     return taps;
   }
   double x = (static_cast<double>(o) + 0.5) * ratio - 0.5;
-  if (align_corners) x = out > 1 ? static_cast<double>(o) * static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
-  else if (mode == Interpolation::linear) x = std::max(0.0, x);
+  if (align_corners)
+    x = out > 1 ? static_cast<double>(o) * static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
+  else if (mode == Interpolation::linear)
+    x = std::max(0.0, x);
   const std::int64_t first = static_cast<std::int64_t>(std::floor(x));
   const C f = static_cast<C>(x - static_cast<double>(first));
   const auto inside = [in](std::int64_t i) { return std::clamp<std::int64_t>(i, 0, in - 1); };
@@ -63,7 +68,8 @@ Resampling<C> resampling_of(const OpCall& call, Interpolation mode, const Shape&
     }
     r.in[d] = in_sizes[own + 2];
     r.out[d] = out[own];
-    if (r.in[d] <= 0 || r.out[d] <= 0) call.fail("sizes must be positive: got " + to_string(in_sizes) + " to " + to_string(out));
+    if (r.in[d] <= 0 || r.out[d] <= 0)
+      call.fail("sizes must be positive: got " + to_string(in_sizes) + " to " + to_string(out));
     for (std::int64_t o = 0; o < r.out[d]; ++o)
       r.taps[d].push_back(taps_of<C>(mode, call.attributes.flag("align_corners", false), o, r.in[d], r.out[d],
                                      call.attributes.number(kRatios[own], 0)));
@@ -81,7 +87,8 @@ void for_taps(const Resampling<C>& r, F run) {
         for (int a = 0; a < d.count; ++a)
           for (int b = 0; b < h.count; ++b)
             for (int c = 0; c < w.count; ++c)
-              run(o, (d.index[a] * r.in[1] + h.index[b]) * r.in[2] + w.index[c], d.weight[a] * h.weight[b] * w.weight[c]);
+              run(o, (d.index[a] * r.in[1] + h.index[b]) * r.in[2] + w.index[c],
+                  d.weight[a] * h.weight[b] * w.weight[c]);
         ++o;
       }
 }
@@ -91,19 +98,22 @@ template <typename C>
 void resample(const Resampling<C>& r, const Tensor& from, const Tensor& to, bool transposed) {
   const std::int64_t from_n = transposed ? r.out_positions() : r.in_positions();
   const std::int64_t to_n = transposed ? r.in_positions() : r.out_positions();
-  parallel_for(r.planes, std::max<std::int64_t>(1, kGrain / 4 / (from_n + to_n)), [&](std::int64_t begin, std::int64_t end) {
-    Slices<C> planes(from, from_n);
-    const Workspace buffer(to.dtype() == kDTypeOf<C> ? 0 : static_cast<std::size_t>(to_n) * sizeof(C), false);
-    for (std::int64_t plane = begin; plane < end; ++plane) {
-      const C* x = planes.at(plane);
-      const Piece<C> result(to, plane * to_n, to_n, buffer.data<C>());
-      C* y = result.data();
-      std::fill_n(y, to_n, C(0));
-      if (transposed) for_taps<C>(r, [&](std::int64_t o, std::int64_t i, C weight) { y[i] += weight * x[o]; });
-      else for_taps<C>(r, [&](std::int64_t o, std::int64_t i, C weight) { y[o] += weight * x[i]; });
-      result.store();
-    }
-  });
+  parallel_for(
+      r.planes, std::max<std::int64_t>(1, kGrain / 4 / (from_n + to_n)), [&](std::int64_t begin, std::int64_t end) {
+        Slices<C> planes(from, from_n);
+        const Workspace buffer(to.dtype() == kDTypeOf<C> ? 0 : static_cast<std::size_t>(to_n) * sizeof(C), false);
+        for (std::int64_t plane = begin; plane < end; ++plane) {
+          const C* x = planes.at(plane);
+          const Piece<C> result(to, plane * to_n, to_n, buffer.data<C>());
+          C* y = result.data();
+          std::fill_n(y, to_n, C(0));
+          if (transposed)
+            for_taps<C>(r, [&](std::int64_t o, std::int64_t i, C weight) { y[i] += weight * x[o]; });
+          else
+            for_taps<C>(r, [&](std::int64_t o, std::int64_t i, C weight) { y[o] += weight * x[i]; });
+          result.store();
+        }
+      });
 }
 
 Tensors upsample(const OpCall& call, Interpolation mode) {
@@ -134,9 +144,8 @@ Tensors upsample_backward(const OpCall& call) {
   const Shape sizes = call.attributes.list("input_sizes", {});
   const auto mode = static_cast<Interpolation>(call.attributes.integer("interpolation", 0));
   const Tensor out = make_output(call, sizes, grad.dtype());
-  with_float_type(call, grad.dtype(), [&]<typename C>(TypeTag<C>) {
-    resample<C>(resampling_of<C>(call, mode, sizes), grad, out, true);
-  });
+  with_float_type(call, grad.dtype(),
+                  [&]<typename C>(TypeTag<C>) { resample<C>(resampling_of<C>(call, mode, sizes), grad, out, true); });
   return {out};
 }
 

@@ -93,8 +93,10 @@ Tensors forward(const OpCall& call) {
   const Tensor out = make_output(call, input.sizes(), call.attributes.dtype("dtype", input.dtype()));
   with_float_type(call, out.dtype(), [&]<typename C>(TypeTag<C>) {
     for_rows<C, 1>(rows, {&input}, out, [](const auto& in, C* result, std::int64_t n) {
-      if constexpr (kLog) log_softmax_row<C>(in[0], result, n);
-      else softmax_row<C>(in[0], result, n);
+      if constexpr (kLog)
+        log_softmax_row<C>(in[0], result, n);
+      else
+        softmax_row<C>(in[0], result, n);
     });
   });
   return {out};
@@ -104,7 +106,8 @@ Tensors forward(const OpCall& call) {
 template <bool kLog>
 Tensors backward(const OpCall& call) {
   if (call.in(0).dtype() != call.in(1).dtype())
-    call.fail("gradient and output must have the same dtype: got " + describe(call.in(0)) + " and " + describe(call.in(1)));
+    call.fail("gradient and output must have the same dtype: got " + describe(call.in(0)) + " and " +
+              describe(call.in(1)));
   const Tensor grad = dense(call.in(0)), output = dense(call.in(1));
   const Rows rows = rows_along(call, output);
   const Tensor out = make_output(call, output.sizes(), call.attributes.dtype("dtype", grad.dtype()));
