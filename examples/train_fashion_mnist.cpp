@@ -61,7 +61,7 @@ std::optional<amp::DType> low_precision(const std::string& precision) {
 
 void train(const Options& options) {
   const amp::Device device = amp::device(options.device);
-  amp::require_available(device.type, "train_fashion_mnist");
+  amp::require_available(device.type, "--device");
   const amp::io::ImageDataset training(options.data, "train"), test(options.data, "t10k");
   amp::manual_seed(options.seed);
   amp::nn::Sequential model = fashion::make_model(options.model);
@@ -74,7 +74,7 @@ void train(const Options& options) {
   const amp::Policy policy = options.policy == "cuda" ? amp::Policy::cuda : amp::Policy::cpu;
   std::FILE* losses = nullptr;
   if (!options.losses.empty() && (losses = std::fopen(options.losses.c_str(), "w")) == nullptr)
-    amp::fail(amp::ErrorCode::io, "train_fashion_mnist", options.losses + " cannot be written");
+    amp::fail(amp::ErrorCode::runtime, "--losses", options.losses + " cannot be written");
 
   Progress progress(options);
   for (std::int64_t step = 0; step < options.steps; ++step) {
@@ -95,6 +95,8 @@ void train(const Options& options) {
   }
   if (losses != nullptr) std::fclose(losses);
   if (options.precision == "fp16") fmt::print("loss scale: {:g}\n", scaler.get_scale());
+  // A trained model is used in the precision it was trained in.
+  const amp::autocast region(device, {.dtype = low, .enabled = low.has_value(), .policy = policy});
   fmt::print("test accuracy: {:.4f}\n", fashion::accuracy(model, test, test.size()));
 }
 
@@ -129,10 +131,12 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--losses", options.losses, "file for the loss of every step");
-  CLI11_PARSE(app, argc, argv);
   try {
+    app.parse(argc, argv);
     train(options);
     return 0;
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
   } catch (const amp::Error& e) {
     fmt::print(stderr, "train_fashion_mnist: {}\n", e.what());
     if (e.code() == amp::ErrorCode::io)
