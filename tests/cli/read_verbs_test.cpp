@@ -72,7 +72,10 @@ TEST_CASE("report makes the files of a capture, in a directory of its own, and p
   CHECK(report["casts"][0]["cause_op"] == "matmul");
   CHECK(report["target"]["exit_code"] == 0);
   CHECK(report["target"]["wall_ns"].get<double>() > 0);
-  CHECK(report["capture"]["dropped"].size() == 1);  // of the hostile names one is too long, and was cut
+  // Of the hostile names one is too long, and was cut: that is said, and the finding is there.
+  CHECK(report["capture"]["dropped"].contains("MarkRecord (longer than a record may be)"));
+  CHECK(report["findings"][0]["id"] == "records_lost");
+  CHECK(first.out.find("RECORDS WERE LOST: ") == 0);
   // The same command again does not touch what is there.
   const ChildResult second = run.ampprof({"report", "run/capture.amptrace", "-o", "out", "--format", "text"});
   CHECK(second.exit_code == 0);
