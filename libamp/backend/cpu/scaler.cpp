@@ -43,7 +43,7 @@ Tensors amp_foreach_non_finite_check_and_unscale_(const OpCall& call) {
   float inv = 1;
   if (call.has(count + 1)) {
     require_scalar(call, call.in(count + 1), DType::float32, "the scale");
-    // In double and rounded once, as PyTorch: a division in float32 could differ in the last bit.
+    // In double and rounded to float32, as PyTorch has it.
     inv = static_cast<float>(1.0 / static_cast<double>(*call.in(count + 1).data<float>()));
   }
   Tensor flags;
