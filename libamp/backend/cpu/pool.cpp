@@ -128,16 +128,31 @@ void for_planes(std::int64_t planes, const Tensor& in, std::int64_t in_n, const 
   });
 }
 
-// One output row from one input row and kernel column: where the value is larger, or NaN, it is taken over.
+// One output row from one input row and kernel column: where the value is larger, or NaN, it is taken over. kStride 0:
+// any stride; known strides let the compiler vectorise the loads.
+template <typename C, int kStride>
+void take_larger_by(const C* __restrict line, std::int64_t line_at, std::int64_t any_stride, std::int64_t begin,
+                    std::int64_t end, C* __restrict best, std::int32_t* __restrict where) {
+  const std::int64_t stride = kStride > 0 ? kStride : any_stride;
+  const C* from = line + line_at;
+  const auto at = static_cast<std::int32_t>(line_at), step = static_cast<std::int32_t>(stride);
+  for (std::int64_t o = begin; o < end; ++o) {
+    const C value = from[o * stride];
+    const bool take = value > best[o] || value != value;
+    best[o] = take ? value : best[o];
+    where[o] = take ? at + static_cast<std::int32_t>(o) * step : where[o];
+  }
+}
+
 template <typename C>
 void take_larger(const C* line, std::int64_t line_at, std::int64_t stride, std::int64_t begin, std::int64_t end,
                  C* best, std::int32_t* where) {
-  for (std::int64_t o = begin; o < end; ++o) {
-    const C value = line[line_at + o * stride];
-    const bool take = value > best[o] || value != value;
-    best[o] = take ? value : best[o];
-    where[o] = take ? static_cast<std::int32_t>(line_at + o * stride) : where[o];
-  }
+  if (stride == 1)
+    take_larger_by<C, 1>(line, line_at, stride, begin, end, best, where);
+  else if (stride == 2)
+    take_larger_by<C, 2>(line, line_at, stride, begin, end, best, where);
+  else
+    take_larger_by<C, 0>(line, line_at, stride, begin, end, best, where);
 }
 
 template <typename C>
