@@ -87,7 +87,8 @@ class Diff {
  private:
   static std::string command(const json& report) {
     std::string all;
-    for (const json& word : rows(report.value("target", json::object()), "command"))
+    const json target = report.value("target", json::object());
+    for (const json& word : rows(target, "command"))
       if (word.is_string()) (all += all.empty() ? "" : " ") += word.get_ref<const std::string&>();
     return all.empty() ? "command not recorded" : cut_to(to_printable(all), 70);
   }
