@@ -80,8 +80,7 @@ Tensors run_body(const OpCall& call) {
   if (call.info().body == BodyKind::composite) return composite_body(call.op)(call);
   const DeviceType device = device_of(call);
   const Body body = backend(device, call.info().name).bodies[static_cast<std::size_t>(call.op)];
-  if (body == nullptr)
-    call.fail("no body for device '" + std::string(name(device)) + "'", ErrorCode::not_implemented);
+  if (body == nullptr) call.fail("no body for device '" + std::string(name(device)) + "'", ErrorCode::not_implemented);
   return body(call);
 }
 
@@ -129,7 +128,9 @@ Tensor cast(const Tensor& tensor, DType dtype, CastKind kind, OpId cause) {
   OpCall call{OpId::to, {tensor}, {{"dtype", dtype}}, {}};
   Tensors outputs;
   {
-    const bool same_in_fp32 = is_floating(tensor.dtype()) && is_floating(dtype);
+    // float64 stays what it is in a float32 run, so casts from and to it would still be made there.
+    const bool same_in_fp32 = is_floating(tensor.dtype()) && is_floating(dtype) && tensor.dtype() != DType::float64 &&
+                              dtype != DType::float64;
     const ContextScope<std::uint64_t> alias(&Context::alias_of,
                                             same_in_fp32 ? tensor.impl()->storage->allocation() : 0);
     std::optional<announce::CastScope> scope;

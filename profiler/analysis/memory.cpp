@@ -98,17 +98,14 @@ class Replay {
     const auto source = e.alias_of == 0 ? live_.end() : live_.find({record.process, e.alias_of});
     std::uint32_t group = static_cast<std::uint32_t>(groups_.size());
     if (source != live_.end()) {
+      // A cast has no bytes of its own there, not even one that wrote out what was expanded: it would stay expanded.
       group = source->second.group;
     } else {
-      groups_.push_back({0, cause, 0});
+      groups_.push_back({e.bytes_if_fp32, cause, 0});
+      fp32_by_cause_[cause] += e.bytes_if_fp32;
+      fp32_bytes_ += e.bytes_if_fp32;
     }
-    Group& joined = groups_[group];
-    ++joined.members;
-    if (e.bytes_if_fp32 > joined.bytes) {
-      fp32_by_cause_[joined.cause] += e.bytes_if_fp32 - joined.bytes;
-      fp32_bytes_ += e.bytes_if_fp32 - joined.bytes;
-      joined.bytes = e.bytes_if_fp32;
-    }
+    ++groups_[group].members;
     if (!live_.emplace(id, Allocation{e.bytes, cause, group}).second) {  // an identity is never reused: a lost free
       release(record);
       live_.emplace(id, Allocation{e.bytes, cause, group});

@@ -1,6 +1,5 @@
 // How much memory the run had at most, and how much the same run would have had in float32, by replaying every
-// allocation. In float32 an allocation and the casts of it are one: it lives until the last of them is freed and has
-// the bytes of the largest.
+// allocation. In float32 an allocation and the casts of it are one: it lives until the last of them is freed.
 #pragma once
 #include <array>
 #include <cstdint>

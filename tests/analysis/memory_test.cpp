@@ -55,6 +55,16 @@ TEST_CASE("a cast of a cast joins the same group, also when the first source is 
   CHECK(at(memory.peak_if_fp32.by_cause, MemoryCause::weights) == 400);
 }
 
+TEST_CASE("a cast that writes out an expanded tensor has no bytes in a float32 run, where it stays expanded",
+          "[analysis][memory]") {
+  TinyRun run;
+  run.alloc(1, 4, 4, MemoryCause::gradients).alloc(2, 2048, 4096, MemoryCause::gradients, 1).free(1).free(2);
+  const auto memory = replay_memory(run.finish());
+  CHECK(memory.peak.bytes == 2052);
+  CHECK(memory.peak_if_fp32.bytes == 4);
+  CHECK(memory.points.back().bytes_if_fp32 == 0);
+}
+
 TEST_CASE("the two peaks are each taken at their own moment", "[analysis][memory]") {
   TinyRun run;
   run.step(4).alloc(1, 1000, 1000, MemoryCause::workspace).free(1);
