@@ -16,18 +16,24 @@ void require_scalar(const OpCall& call, const Tensor& t, DType dtype, const char
               describe(t));
 }
 
-// Multiplies by `inverse` in place; true if a value was not finite before.
+// Multiplies by the inverse of the scale in place; true if a value was not finite before.
 template <typename C>
-bool unscale(const Tensor& gradient, C inverse) {
+bool unscale(const Tensor& gradient, double scale, float inverse_of_scale) {
   std::atomic<bool> found{false};
+  const C inverse = inverse_of_scale;
   const bool multiply = inverse != C(1);
+  // Deviation: from 2^-128 down the inverse of a scale is no float32 any more, and multiplying with it would make NaN
+  // of zeros. At a scale of 0 there is nothing to divide by: PyTorch's NaN stands.
+  const bool divide = scale != 0 && std::isinf(inverse);
   update_blocks<C, 1>({&gradient}, multiply ? 1u : 0u, [&](const std::array<C*, 1>& block, std::int64_t n) {
     C* x = block[0];
     int bad = 0;
     for (std::int64_t i = 0; i < n; ++i) bad |= !(std::abs(x[i]) <= std::numeric_limits<C>::max());
     if (bad) found.store(true, std::memory_order_relaxed);
-    if (!multiply) return;
-    for (std::int64_t i = 0; i < n; ++i) x[i] *= inverse;
+    if (divide)
+      for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<C>(static_cast<double>(x[i]) / scale);
+    else if (multiply)
+      for (std::int64_t i = 0; i < n; ++i) x[i] *= inverse;
   });
   return found;
 }
@@ -40,11 +46,13 @@ Tensors amp_foreach_non_finite_check_and_unscale_(const OpCall& call) {
   const std::size_t count = call.inputs.size() - 2;
   const Tensor& found_inf = call.in(count);
   require_scalar(call, found_inf, DType::float32, "found_inf");
+  double scale = 1;
   float inv = 1;
   if (call.has(count + 1)) {
     require_scalar(call, call.in(count + 1), DType::float32, "the scale");
     // In double and rounded to float32, as PyTorch has it.
-    inv = static_cast<float>(1.0 / static_cast<double>(*call.in(count + 1).data<float>()));
+    scale = *call.in(count + 1).data<float>();
+    inv = static_cast<float>(1.0 / scale);
   }
   Tensor flags;
   if (call.attributes.flag("per_tensor", false)) flags = empty({static_cast<std::int64_t>(count)}, DType::bool_);
@@ -54,7 +62,7 @@ Tensors amp_foreach_non_finite_check_and_unscale_(const OpCall& call) {
       call.fail("gradients of this type cannot be unscaled: got " + describe(g) +
                     ", need float32, float64, bfloat16 or float16",
                 ErrorCode::not_implemented);
-    const bool bad = g.dtype() == DType::float64 ? unscale<double>(g, inv) : unscale<float>(g, inv);
+    const bool bad = g.dtype() == DType::float64 ? unscale<double>(g, scale, inv) : unscale<float>(g, scale, inv);
     if (bad) *found_inf.data<float>() = 1;
     if (flags.defined()) flags.data<bool>()[i] = bad;
     if (inv != 1) g.bump_version();
