@@ -6,6 +6,7 @@
 #include "libamp/core/step_clock.h"
 #include "libamp/io/idx.h"
 #include "libamp/nn/activations.h"
+#include "libamp/nn/buffer_snapshot.h"
 #include "libamp/nn/clip.h"
 #include "libamp/nn/init.h"
 #include "libamp/nn/layers.h"

@@ -2,6 +2,9 @@
 #include "libamp/nn/norms.h"
 
 #include "libamp/core/grad_mode.h"
+#include "libamp/core/observer.h"
+#include "libamp/core/step_clock.h"
+#include "libamp/dispatch/announce.h"
 #include "libamp/ops/create.h"
 #include "libamp/ops/norm.h"
 
@@ -19,6 +22,13 @@ Tensor new_ones(const Shape& sizes) {
 }
 Tensor new_zeros(const Shape& sizes, DType dtype = DType::float32) {
   return as_weights([&] { return zeros(sizes, {.dtype = dtype}); });
+}
+
+// What a forward pass has made of a buffer, by the path of the module that runs.
+void announce_buffer(const Tensor& buffer, const char* name) {
+  if (!buffer.defined()) return;
+  const StringId path = observe::intern(std::string(observe::text(context().module_path)) + name);
+  announce::tensor_stats(buffer, path, TensorRole::buffer, OpId::batch_norm);
 }
 
 }  // namespace
@@ -61,8 +71,13 @@ Tensor BatchNorm::forward(const Tensor& input) {
     num_batches_tracked.fill_(num_batches_tracked.item() + 1);
   }
   const bool own_statistics = is_training() || !running_mean.defined();
-  return batch_norm(input, running_mean, running_var, weight, bias, own_statistics, arguments_.momentum,
-                    arguments_.eps);
+  Tensor output =
+      batch_norm(input, running_mean, running_var, weight, bias, own_statistics, arguments_.momentum, arguments_.eps);
+  if (is_training() && observe::active() && step_clock::sampled()) {
+    announce_buffer(running_mean, ".running_mean");
+    announce_buffer(running_var, ".running_var");
+  }
+  return output;
 }
 
 void BatchNorm1d::check(const Tensor& input) const {

@@ -1,5 +1,5 @@
-// Findings in the values: gradients that flush to zero without a scaler, and values that are not finite before any
-// gradient is.
+// Findings in the values: gradients that flush to zero without a scaler or are not finite because they never were
+// cleared, and values that are not finite before any gradient is.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/finding.h"
 #include "profiler/analysis/narrow_type.h"
+#include "profiler/analysis/not_cleared.h"
 
 namespace ampprof::analysis {
 namespace {
@@ -152,9 +153,49 @@ void find_nonfinite(const Answers& answers, std::vector<Finding>& findings) {
                     "{} left the range of {} at step {}: {} finite results became infinite when rounded. Run that "
                     "op in float32, or use bfloat16; the loss scale does not act on it.",
                     first->name, amp::name(first->dtype), first->step, first->rounding->to_inf)
-              : fmt::format(
-                    "Not a scaling problem: {} is not finite already in {} at step {}. Look at its inputs and data.",
-                    first->nan != 0 ? "NaN" : "infinity", first->name, first->step);
+              : fmt::format("Not a scaling problem: {} already in {} at step {}. Look at its inputs and data.",
+                            first->nan != 0 ? "NaN" : "infinity", first->name, first->step);
+  findings.push_back(std::move(finding));
+}
+
+void find_buffers(const Answers& answers, std::vector<Finding>& findings) {
+  const auto first = std::find_if(answers.tensors.begin(), answers.tensors.end(), [](const TensorRow& row) {
+    return row.role == amp::TensorRole::buffer && row.nonfinite() != 0;
+  });
+  if (first == answers.tensors.end()) return;
+  const auto& updates = answers.loss_scale.rows;
+  const bool skipped = std::any_of(updates.begin(), updates.end(), [&](const ScaleRow& row) {
+    return row.skipped && row.step == first->step && row.pid == first->pid;
+  });
+  Finding finding(FindingId::buffer_nonfinite);
+  finding.title = fmt::format("buffer {} became non-finite in {}", first->name,
+                              skipped ? "a skipped step" : fmt::format("step {}", first->step));
+  finding.add("buffer", first->name);
+  finding.add("step", static_cast<std::int64_t>(first->step));
+  finding.add("step_was_skipped", std::string(skipped ? "yes" : "no"));
+  finding.advice = fmt::format(
+      "{} No later step cures it, and evaluation will use it. Keep the input of that layer in range (float32 or "
+      "bfloat16){}.",
+      skipped ? fmt::format("The forward pass of step {} updated it before the scaler skipped the step.", first->step)
+              : fmt::format("The forward pass of step {} updated it.", first->step),
+      skipped ? ", or put buffers back after a skipped step (amp::nn::BufferSnapshot)" : "");
+  findings.push_back(std::move(finding));
+}
+
+void find_uncleared(const Answers& answers, std::vector<Finding>& findings) {
+  const std::optional<NotCleared> found = find_not_cleared(answers.tensors);
+  if (!found) return;
+  Finding finding(FindingId::gradients_not_cleared);
+  finding.title =
+      fmt::format("The same parameters are {} since step {} although this backward is finite: gradients not cleared",
+                  found->nan ? "NaN" : "inf", found->since_step);
+  finding.add("since_step", static_cast<std::int64_t>(found->since_step));
+  finding.add("seen_in_step", static_cast<std::int64_t>(found->seen_in_step));
+  finding.add("parameters", found->parameters);
+  finding.advice = fmt::format(
+      "In step {} the backward pass gave finite gradients for {}, but they were added to what step {} had left. Call "
+      "optimizer.zero_grad() in every iteration, also after a skipped step.",
+      found->seen_in_step, found->parameters.front(), found->since_step);
   findings.push_back(std::move(finding));
 }
 
@@ -162,6 +203,8 @@ void find_nonfinite(const Answers& answers, std::vector<Finding>& findings) {
 
 void find_gradient_findings(const Answers& answers, std::vector<Finding>& findings) {
   find_underflow(answers, findings);
+  find_uncleared(answers, findings);
+  find_buffers(answers, findings);
   find_nonfinite(answers, findings);
 }
 

@@ -6,6 +6,7 @@
 
 #include "profiler/analysis/finding.h"
 #include "profiler/analysis/narrow_type.h"
+#include "profiler/analysis/not_cleared.h"
 
 namespace ampprof::analysis {
 namespace {
@@ -90,6 +91,11 @@ void find_skips(const Answers& answers, std::vector<Finding>& findings) {
           step_range(longest), culprit(longest), longest.scale_before, longest.scale_after);
       break;
   }
+  if (const auto uncleared = find_not_cleared(answers.tensors))
+    finding.advice = fmt::format(
+        "The gradients that step {} left were never cleared, so the steps after it were skipped for nothing they did: "
+        "call optimizer.zero_grad() in every iteration.",
+        uncleared->since_step);
   findings.push_back(std::move(finding));
 }
 

@@ -82,6 +82,33 @@ OpSpec in_phase(OpSpec spec, amp::Phase phase) {
   return spec;
 }
 
+void add_values(TinyRun& run, std::string_view name, TensorRole role, std::uint32_t step, bool infinite) {
+  amp::TensorStatEvent e;
+  e.role = static_cast<std::uint8_t>(role);
+  e.step = step;
+  e.count = 10;
+  e.pos_inf = infinite ? 1 : 0;
+  run.builder.tensor(run.lane, ++run.now, e, name, {});
+}
+
+/// Per step: is what the backward pass brought infinite, and is what the optimizer is given?
+TinyRun summed_gradients(const std::vector<bool>& brought, const std::vector<bool>& sum) {
+  TinyRun run = healthy();
+  for (std::uint32_t step = 0; step < brought.size(); ++step) {
+    add_values(run, "fc.weight", TensorRole::gradient, step, brought[step]);
+    add_values(run, "fc.weight", TensorRole::unscaled_gradient, step, sum[step]);
+    run.scaler_step(step, 16, sum[step] ? 8 : 16, sum[step], sum[step] ? "fc.weight" : "");
+  }
+  return run;
+}
+
+TinyRun buffers(TensorRole role, bool infinite) {
+  TinyRun run = healthy();
+  add_values(run, "bn1.running_mean", role, 3, infinite);
+  run.scaler_step(3, 16, 8, true, "conv1.weight");
+  return run;
+}
+
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {FindingId::records_lost, "lost records",
@@ -161,6 +188,24 @@ const std::vector<Case>& cases() {
          return run;
        },
        [] { return fp32_op(10, kFp32Listed); }},
+      {FindingId::gradients_not_cleared, "a finite backward, an infinite sum",
+       [] {
+         return summed_gradients({false, true, false}, {false, true, true});
+       },
+       [] {
+         return summed_gradients({false, true, true}, {false, true, true});
+       }},
+      {FindingId::gradients_not_cleared, "an overflow of one step is gone in the next",
+       [] {
+         return summed_gradients({true, false, false}, {true, true, false});
+       },
+       [] {
+         return summed_gradients({true, false, true}, {true, false, true});
+       }},
+      {FindingId::buffer_nonfinite, "in a skipped step", [] { return buffers(TensorRole::buffer, true); },
+       [] { return buffers(TensorRole::buffer, false); }},
+      {FindingId::buffer_nonfinite, "a gradient is none", [] { return buffers(TensorRole::buffer, true); },
+       [] { return buffers(TensorRole::gradient, true); }},
       {FindingId::nonfinite_forward, "NaN in an activation",
        [] {
          TinyRun run = healthy();
@@ -232,6 +277,26 @@ TEST_CASE("gradients of 2^-26 without a scaler: all flushed, critical, and the a
   // Largest gradient 2^-10: 2^25 would fit, one power is spared, and more than 2^24 is never advised.
   CHECK(std::get<double>(*finding->find("scale_that_fits")) == 16777216.0);
   CHECK(findings.front().id == FindingId::fp16_underflow);  // worst first
+}
+
+TEST_CASE("gradients that were never cleared are named with the step they come from, and no learning rate is blamed",
+          "[analysis][findings]") {
+  const auto findings = findings_of(summed_gradients({false, true, false}, {false, true, true}));
+  const Finding* finding = find_in(findings, FindingId::gradients_not_cleared);
+  REQUIRE(finding != nullptr);
+  CHECK(finding->title ==
+        "The same parameters are inf since step 1 although this backward is finite: gradients not cleared");
+  CHECK(std::get<std::vector<std::string>>(*finding->find("parameters")) == std::vector<std::string>{"fc.weight"});
+  CHECK(find_in(findings, FindingId::overflow_skip)->advice.find("zero_grad()") != std::string::npos);
+  for (const Finding& each : findings) CHECK(each.advice.find("learning rate") == std::string::npos);
+}
+
+TEST_CASE("a buffer that a skipped step spoiled is named with that step", "[analysis][findings]") {
+  const auto findings = findings_of(buffers(TensorRole::buffer, true));
+  const Finding* finding = find_in(findings, FindingId::buffer_nonfinite);
+  REQUIRE(finding != nullptr);
+  CHECK(finding->title == "buffer bn1.running_mean became non-finite in a skipped step");
+  CHECK(std::get<std::int64_t>(*finding->find("step")) == 3);
 }
 
 TEST_CASE("skips at the start, later on, and without end are told apart", "[analysis][findings]") {
