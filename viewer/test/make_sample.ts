@@ -149,7 +149,13 @@ export function hostileReport(): Json {
   r.loss_scale.events[0].first_nonfinite = bad.script;
   r.loss_scale.runs[0].first_nonfinite = bad.script;
   r.loss_scale.verdict_text = bad.script;
-  r.memory.by_cause[bad.script] = { bytes: 1 << 20, bytes_if_fp32: 1 << 20, peak_bytes: 1 << 20 };
+  r.memory.by_cause[bad.script] = {
+    bytes: 1 << 20,
+    bytes_if_fp32: 1 << 20,
+    step_bytes: 1 << 20,
+    step_bytes_if_fp32: 1 << 20,
+    peak_bytes: 1 << 20,
+  };
   r.timeline.slices.filter((s: Json) => s.kind === 'op').forEach((s: Json) => (s.name = bad.script));
   r.timeline.tracks[0].name = bad.emoji;
   r.findings.push({
@@ -165,7 +171,7 @@ export function hostileReport(): Json {
 /** A run in which nothing was seen but its end: every key is there, every figure null. */
 export function emptyReport(): Json {
   const none = 'the program never used libamp';
-  const shares = { bytes: null, bytes_if_fp32: null, peak_bytes: null };
+  const shares = { bytes: null, bytes_if_fp32: null, step_bytes: null, step_bytes_if_fp32: null, peak_bytes: null };
   return {
     schema: 'ampprof-report/1',
     generator: { name: 'ampprof', version: '0.1.0' },
@@ -221,6 +227,13 @@ export function emptyReport(): Json {
       peak_step: null,
       peak_if_fp32_time_ns: null,
       peak_if_fp32_step: null,
+      in_steps: {
+        peak_bytes: null,
+        peak_bytes_if_fp32: null,
+        saved_bytes: null,
+        peak_step: null,
+        peak_if_fp32_step: null,
+      },
       by_cause: { activations: shares },
       allocations: null,
       frees: null,
@@ -294,8 +307,16 @@ export function collapseReport(): Json {
     verdict_text: 'The scale fell through 91 consecutive skipped steps.',
   });
   const mib = 2 ** 20;
-  Object.assign(r.memory, { peak_bytes: 100 * mib, peak_bytes_if_fp32: 68 * mib, saved_bytes: -32 * mib });
-  r.memory.by_cause.cast_cache = { bytes: 34 * mib, bytes_if_fp32: 0, peak_bytes: 34 * mib };
+  const peaks = { peak_bytes: 100 * mib, peak_bytes_if_fp32: 68 * mib, saved_bytes: -32 * mib };
+  Object.assign(r.memory, peaks);
+  Object.assign(r.memory.in_steps, peaks);
+  r.memory.by_cause.cast_cache = {
+    bytes: 34 * mib,
+    bytes_if_fp32: 0,
+    step_bytes: 34 * mib,
+    step_bytes_if_fp32: 0,
+    peak_bytes: 34 * mib,
+  };
   return r;
 }
 

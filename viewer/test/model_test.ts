@@ -235,6 +235,16 @@ test('every key of a good report survives reading', () => {
   }
 });
 
+test('memory is told of the training steps, where evaluation has the peak of the run', () => {
+  const report = makeReport();
+  Object.assign(report.memory, { peak_bytes: 400 * 2 ** 20, peak_bytes_if_fp32: 400 * 2 ** 20, saved_bytes: 0 });
+  const answer = answerOf(report, 'memory');
+  assert.equal(answer.figure, '18.5 MiB');
+  assert.match(answer.sentence, /of the training steps/);
+  Object.assign(report.memory.in_steps, { peak_bytes: null });
+  assert.equal(answerOf(report, 'memory').figure, '0 B');
+});
+
 test('a reason speaks for everything below its path', () => {
   const report = readReport({
     schema: 'ampprof-report/1',

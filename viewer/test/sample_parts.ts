@@ -393,6 +393,8 @@ export function memory(): Json {
   const cause = (bytes: number, fp32: number) => ({
     bytes: bytes * mib,
     bytes_if_fp32: fp32 * mib,
+    step_bytes: bytes * mib,
+    step_bytes_if_fp32: fp32 * mib,
     peak_bytes: bytes * mib * 1.1,
   });
   const points = Array.from({ length: 400 }, (_, i) => {
@@ -411,6 +413,13 @@ export function memory(): Json {
     peak_step: 11,
     peak_if_fp32_time_ns: 3.25e8,
     peak_if_fp32_step: 11,
+    in_steps: {
+      peak_bytes: 38.5 * mib,
+      peak_bytes_if_fp32: 57 * mib,
+      saved_bytes: 18.5 * mib,
+      peak_step: 11,
+      peak_if_fp32_step: 11,
+    },
     by_cause: {
       activations: cause(22, 43),
       gradients: cause(4, 4),

@@ -2,6 +2,7 @@
 // no page, so that the sentences can be tested. What was not measured has figure null and names the path of its reason.
 
 import * as f from '../lib/format.ts';
+import { memoryScope } from './memory_scope.ts';
 import type { Report, TensorStat } from './report.ts';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain';
@@ -151,11 +152,12 @@ function costliest(r: Report): Answer {
 }
 
 function memory(r: Report): Answer {
-  const m = r.memory;
+  const m = memoryScope(r.memory);
   const saved = m.saved_bytes;
   let sentence = '';
   if (saved !== null && m.peak_bytes !== null && m.peak_bytes_if_fp32 !== null) {
-    const both = `The peak is ${f.bytes(m.peak_bytes)}; in float32 it would be ${f.bytes(m.peak_bytes_if_fp32)}`;
+    const which = m.inSteps ? 'The peak of the training steps' : 'The peak';
+    const both = `${which} is ${f.bytes(m.peak_bytes)}; in float32 it would be ${f.bytes(m.peak_bytes_if_fp32)}`;
     const share = m.peak_bytes_if_fp32 > 0 ? ` (${f.percent(Math.abs(saved) / m.peak_bytes_if_fp32)})` : '';
     if (saved > 0) sentence = `saved${share}. ${both}.`;
     else if (saved < 0) sentence = `more than float32 would need${share}: the saving is negative. ${both}.`;

@@ -150,6 +150,7 @@ function kernel(v: unknown): R.Kernel {
 
 function memory(v: unknown): R.Memory {
   const o = obj(v);
+  const steps = obj(o.in_steps);
   return {
     peak_bytes: num(o.peak_bytes),
     peak_bytes_if_fp32: num(o.peak_bytes_if_fp32),
@@ -158,9 +159,22 @@ function memory(v: unknown): R.Memory {
     peak_step: num(o.peak_step),
     peak_if_fp32_time_ns: num(o.peak_if_fp32_time_ns),
     peak_if_fp32_step: num(o.peak_if_fp32_step),
+    in_steps: {
+      peak_bytes: num(steps.peak_bytes),
+      peak_bytes_if_fp32: num(steps.peak_bytes_if_fp32),
+      saved_bytes: num(steps.saved_bytes),
+      peak_step: num(steps.peak_step),
+      peak_if_fp32_step: num(steps.peak_if_fp32_step),
+    },
     by_cause: mapOf(o.by_cause, (value) => {
       const c = obj(value);
-      return { bytes: num(c.bytes), bytes_if_fp32: num(c.bytes_if_fp32), peak_bytes: num(c.peak_bytes) };
+      return {
+        bytes: num(c.bytes),
+        bytes_if_fp32: num(c.bytes_if_fp32),
+        step_bytes: num(c.step_bytes),
+        step_bytes_if_fp32: num(c.step_bytes_if_fp32),
+        peak_bytes: num(c.peak_bytes),
+      };
     }),
     allocations: num(o.allocations),
     frees: num(o.frees),

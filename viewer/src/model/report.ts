@@ -108,6 +108,8 @@ export interface TensorCores {
 export interface CauseBytes {
   bytes: number | null;
   bytes_if_fp32: number | null;
+  step_bytes: number | null; // at the peaks of in_steps
+  step_bytes_if_fp32: number | null;
   peak_bytes: number | null;
 }
 
@@ -115,6 +117,14 @@ export interface MemoryPoint {
   time_ns: number;
   bytes: number;
   bytes_if_fp32: number | null;
+}
+
+export interface StepMemory {
+  peak_bytes: number | null;
+  peak_bytes_if_fp32: number | null;
+  saved_bytes: number | null;
+  peak_step: number | null;
+  peak_if_fp32_step: number | null;
 }
 
 export interface Memory {
@@ -125,6 +135,7 @@ export interface Memory {
   peak_step: number | null;
   peak_if_fp32_time_ns: number | null;
   peak_if_fp32_step: number | null;
+  in_steps: StepMemory; // the same inside training steps only
   by_cause: Record<string, CauseBytes>;
   allocations: number | null;
   frees: number | null;

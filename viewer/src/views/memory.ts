@@ -4,6 +4,7 @@ import * as f from '../lib/format.ts';
 import { h, name, s, type Child } from '../lib/dom.ts';
 import { polyline, responsive, ticks } from '../lib/chart.ts';
 import { empty, figure, notMeasured, plainTable, section } from '../lib/parts.ts';
+import { memoryScope } from '../model/memory_scope.ts';
 import type { CauseBytes, Memory, MemoryPoint, Report } from '../model/report.ts';
 
 const kLeft = 82;
@@ -135,13 +136,16 @@ function causeTable(report: Report, causes: CauseRow[]): HTMLElement {
 }
 
 function verdict(report: Report): Child {
-  const m = report.memory;
+  const m = memoryScope(report.memory);
   if (m.saved_bytes === null) return h('p', {}, notMeasured(report, 'memory.saved_bytes', true));
   const size = (bytes: number | null) => (bytes === null ? 'an unknown size' : f.bytes(bytes));
   const when = m.peak_step === null ? '' : ` in step ${m.peak_step}`;
   const peaks =
-    `The peak was ${size(m.peak_bytes)}${when}; ` +
-    `the same run in float32 would have peaked at ${size(m.peak_bytes_if_fp32)}.`;
+    `The peak${m.inSteps ? ' of the training steps' : ''} was ${size(m.peak_bytes)}${when}; ` +
+    `the same run in float32 would have peaked at ${size(m.peak_bytes_if_fp32)}.` +
+    (m.peak_bytes !== report.memory.peak_bytes
+      ? ` Outside the steps, as in evaluation, the run reached ${size(report.memory.peak_bytes)}.`
+      : '');
   const share = m.peak_bytes_if_fp32 ? ` (${f.percent(Math.abs(m.saved_bytes) / m.peak_bytes_if_fp32)})` : '';
   if (m.saved_bytes < 0) {
     return h(
@@ -166,8 +170,8 @@ function verdict(report: Report): Child {
 
 export function buildMemory(report: Report, panel: HTMLElement): void {
   const m = report.memory;
-  const causes = Object.entries(m.by_cause)
-    .filter(([, c]) => (c.bytes ?? 0) > 0 || (c.bytes_if_fp32 ?? 0) > 0 || (c.peak_bytes ?? 0) > 0)
+  const causes = memoryScope(m)
+    .causes.filter(([, c]) => (c.bytes ?? 0) > 0 || (c.bytes_if_fp32 ?? 0) > 0 || (c.peak_bytes ?? 0) > 0)
     .sort(
       (a, b) => Math.max(b[1].bytes ?? 0, b[1].bytes_if_fp32 ?? 0) - Math.max(a[1].bytes ?? 0, a[1].bytes_if_fp32 ?? 0),
     );
