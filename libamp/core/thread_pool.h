@@ -7,7 +7,7 @@
 namespace amp {
 
 /// Threads used by CPU bodies, the caller included. Default: AMP_NUM_THREADS, else OMP_NUM_THREADS, else the number
-/// of processors this process may run on. Setting it also sets the BLAS library's.
+/// of processors this process may run on. The BLAS library keeps threads of its own (OPENBLAS_NUM_THREADS).
 int num_threads() noexcept;
 void set_num_threads(int threads);
 
