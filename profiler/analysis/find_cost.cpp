@@ -55,6 +55,8 @@ void find_cast_share(const Answers& answers, std::vector<Finding>& findings) {
 void find_expanded(const Answers& answers, std::vector<Finding>& findings) {
   const CastRow* worst = nullptr;
   for (const CastRow& cast : answers.casts) {
+    // The gradient of a sum is one value expanded, and nobody but autograd could cast it sooner.
+    if (cast.kind == amp::CastKind::gradient) continue;
     if (cast.max_expansion < kExpansion || cast.expanded_elements < kExpandedElements) continue;
     if (worst == nullptr || cast.expanded_elements > worst->expanded_elements) worst = &cast;
   }

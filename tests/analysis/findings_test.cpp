@@ -65,9 +65,9 @@ TinyRun casts(std::uint32_t count, std::int64_t each_ns) {
   return run;
 }
 
-TinyRun expanded(std::uint64_t elements, std::uint64_t source) {
+TinyRun expanded(std::uint64_t elements, std::uint64_t source, amp::CastKind kind = amp::CastKind::autocast) {
   TinyRun run = healthy();
-  run.cast("add", 1, DType::float32, DType::float16, elements, source);
+  run.cast("add", 1, DType::float32, DType::float16, elements, source, false, kind);
   return run;
 }
 
@@ -174,6 +174,8 @@ const std::vector<Case>& cases() {
        [] { return casts(19, 50); }},
       {FindingId::cast_expanded, "1024 times", [] { return expanded(1 << 20, 1 << 10); },
        [] { return expanded(1 << 20, 1 << 18); }},
+      {FindingId::cast_expanded, "the gradient of a sum is no mistake", [] { return expanded(1 << 20, 1); },
+       [] { return expanded(1 << 20, 1, amp::CastKind::gradient); }},
       {FindingId::cast_expanded, "small tensors do not matter", [] { return expanded(1 << 16, 1); },
        [] { return expanded(1 << 15, 1); }},
       {FindingId::fp32_op_costs_most, "kept in float32 and largest", [] { return fp32_op(2000, kFp32Listed); },

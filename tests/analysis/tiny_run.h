@@ -58,12 +58,13 @@ class TinyRun {
     return begin_op(name, spec).wait(dur_ns).end();
   }
   TinyRun& cast(std::string_view cause, std::int64_t dur_ns, amp::DType from, amp::DType to,
-                std::uint64_t elements = 100, std::uint64_t source_elements = 0, bool cached = false) {
+                std::uint64_t elements = 100, std::uint64_t source_elements = 0, bool cached = false,
+                amp::CastKind kind = amp::CastKind::autocast) {
     amp::CastEvent e;
     e.step = step_;
     e.from = static_cast<std::uint8_t>(from);
     e.to = static_cast<std::uint8_t>(to);
-    e.kind = static_cast<std::uint8_t>(amp::CastKind::autocast);
+    e.kind = static_cast<std::uint8_t>(kind);
     e.cached = cached;
     e.elements = elements;
     e.source_elements = source_elements == 0 ? elements : source_elements;
