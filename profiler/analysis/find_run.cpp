@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "profiler/analysis/finding.h"
+#include "profiler/capture/block.h"
 
 namespace ampprof::analysis {
 
@@ -25,8 +26,8 @@ void find_run_findings(const Answers& answers, std::vector<Finding>& findings) {
     Finding finding(FindingId::ended_without_shutdown);
     finding.add("processes", static_cast<std::int64_t>(unended.size()));
     finding.advice = fmt::format(
-        "Process {} ended without running its exit handlers; the last fraction of a second may be missing{}.",
-        fmt::join(unended, ", "),
+        "Process {} ended without running its exit handlers; records of its last {} ms may be missing{}.",
+        fmt::join(unended, ", "), capture::kFlushIntervalNs / 1'000'000,
         timeline.unclosed_ranges != 0 ? fmt::format(", {} ranges had no end", timeline.unclosed_ranges) : "");
     finding.add("pids", std::move(unended));
     finding.add("unclosed_ranges", static_cast<std::int64_t>(timeline.unclosed_ranges));

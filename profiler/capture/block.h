@@ -45,6 +45,9 @@ inline constexpr std::size_t kMaxRecordPayloadBytes = 32 * 1024;
 /// Longer texts are cut. A message of a plain NVTX range has no bound of its own.
 inline constexpr std::size_t kMaxTextBytes = 8 * 1024;
 
+/// At most this long does a record wait in memory: what kill -9 can cost (plus the time of one write).
+inline constexpr std::uint64_t kFlushIntervalNs = 50'000'000;
+
 inline void encode_record_header(std::byte* to, RecordKind kind, std::size_t payload_bytes, std::uint64_t time_ns) {
   const auto kind16 = static_cast<std::uint16_t>(kind);
   const auto bytes16 = static_cast<std::uint16_t>(payload_bytes);

@@ -19,8 +19,7 @@ namespace ampprof::capture {
 
 struct WriterOptions {
   std::string path;
-  /// At most this long does a record wait in memory: what kill -9 can cost (plus the time of one write).
-  std::uint64_t flush_interval_ns = 50'000'000;
+  std::uint64_t flush_interval_ns = kFlushIntervalNs;
   /// A StepEvent flushes its thread if its oldest record is older.
   std::uint64_t step_flush_ns = 50'000'000;
   bool background = true;  ///< false: flush only when full, at steps, and when told
