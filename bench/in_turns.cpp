@@ -56,8 +56,10 @@ int main(int argc, char** argv) {
   }
   const Spread sa = spread_of(a), sb = spread_of(b), sr = spread_of(ratios);
   fmt::print("            {:>12} {:>12} {:>12}\n", "min", "median", "max");
-  fmt::print("A    us/step {:>11.1f} {:>12.1f} {:>12.1f}   {}\n", sa.low / 1e3, sa.median / 1e3, sa.high / 1e3, argv[2]);
-  fmt::print("B    us/step {:>11.1f} {:>12.1f} {:>12.1f}   {}\n", sb.low / 1e3, sb.median / 1e3, sb.high / 1e3, argv[3]);
+  fmt::print("A    us/step {:>11.1f} {:>12.1f} {:>12.1f}   {}\n", sa.low / 1e3, sa.median / 1e3, sa.high / 1e3,
+             argv[2]);
+  fmt::print("B    us/step {:>11.1f} {:>12.1f} {:>12.1f}   {}\n", sb.low / 1e3, sb.median / 1e3, sb.high / 1e3,
+             argv[3]);
   fmt::print("A/B  ratio   {:>11.4f} {:>12.4f} {:>12.4f}   {} pairs\n", sr.low, sr.median, sr.high, pairs);
   return 0;
 }

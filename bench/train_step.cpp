@@ -2,9 +2,9 @@
 // A bench program: what it prints is read by in_turns, which runs two commands in turns and compares them.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>

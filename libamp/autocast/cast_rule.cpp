@@ -14,9 +14,8 @@ bool any_eligible(std::span<const Operand> operands, DeviceType device) {
 void decide_promote(CastDecision& decision, const OpInfo& op, std::span<const Operand> operands, DeviceType device,
                     DType fast) {
   DType widest = fast;
-  const std::size_t voters = op.max_inputs == kAny
-                                 ? operands.size()
-                                 : std::min(operands.size(), static_cast<std::size_t>(op.min_inputs));
+  const std::size_t voters =
+      op.max_inputs == kAny ? operands.size() : std::min(operands.size(), static_cast<std::size_t>(op.min_inputs));
   for (std::size_t i = 0; i < voters; ++i) {
     if (!is_eligible(operands[i], device)) continue;
     const DType dtype = operands[i].dtype;
@@ -34,14 +33,14 @@ void decide_promote(CastDecision& decision, const OpInfo& op, std::span<const Op
 
 }  // namespace
 
-CastDecision decide(const OpInfo& op, std::span<const Operand> operands, DeviceType device,
-                    const DeviceAutocast& state, CallForm form) {
+CastDecision decide(const OpInfo& op, std::span<const Operand> operands, DeviceType device, const DeviceAutocast& state,
+                    CallForm form) {
   CastDecision decision;
   if (!state.enabled) {
-    decision.reason = form.inside_listed_op   ? Reason::inside_listed_op
-                      : form.in_backward      ? Reason::gradient_formula
-                      : state.nested_off      ? Reason::nested_off
-                                              : Reason::autocast_off;
+    decision.reason = form.inside_listed_op ? Reason::inside_listed_op
+                      : form.in_backward    ? Reason::gradient_formula
+                      : state.nested_off    ? Reason::nested_off
+                                            : Reason::autocast_off;
     return decision;
   }
   decision.rule = op.rule(state.policy);
@@ -50,8 +49,8 @@ CastDecision decide(const OpInfo& op, std::span<const Operand> operands, DeviceT
     decision.reason = Reason::in_place_or_out;
     return decision;
   }
-  const bool has_operand_here = std::any_of(operands.begin(), operands.end(),
-                                            [&](const Operand& o) { return o.defined && o.device == device; });
+  const bool has_operand_here =
+      std::any_of(operands.begin(), operands.end(), [&](const Operand& o) { return o.defined && o.device == device; });
   switch (decision.rule) {
     case CastRule::none:
     case CastRule::count_:

@@ -10,9 +10,9 @@ namespace amp {
 /// Autocast state of one device type in one thread.
 struct DeviceAutocast {
   bool enabled = false;
-  DType dtype = DType::float16;    ///< the fast dtype
-  Policy policy = Policy::cuda;    ///< whose lists are followed
-  bool nested_off = false;         ///< switched off by an inner region of an enabled one
+  DType dtype = DType::float16;  ///< the fast dtype
+  Policy policy = Policy::cuda;  ///< whose lists are followed
+  bool nested_off = false;       ///< switched off by an inner region of an enabled one
   friend bool operator==(const DeviceAutocast&, const DeviceAutocast&) = default;
 };
 
@@ -26,7 +26,7 @@ struct Operand {
 /// How the op was called.
 struct CallForm {
   bool in_place_or_out = false;
-  bool dtype_given = false;     ///< the caller passed dtype=
+  bool dtype_given = false;  ///< the caller passed dtype=
   bool inside_listed_op = false;
   bool in_backward = false;
 };
@@ -49,7 +49,7 @@ inline bool is_eligible(const Operand& operand, DeviceType device) {
 }
 
 /// The decision for one call, for the autocast state of one device type. Pure.
-CastDecision decide(const OpInfo& op, std::span<const Operand> operands, DeviceType device,
-                    const DeviceAutocast& state, CallForm form);
+CastDecision decide(const OpInfo& op, std::span<const Operand> operands, DeviceType device, const DeviceAutocast& state,
+                    CallForm form);
 
 }  // namespace amp

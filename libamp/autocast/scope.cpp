@@ -44,7 +44,7 @@ autocast::autocast(DeviceType device, const AutocastOptions& options) : device_(
   cache_before_ = state.cache_enabled;
   DeviceAutocast now = before_;
   now.dtype = options.dtype.value_or(before_.dtype);
-  now.policy = options.policy.value_or(before_.enabled ? before_.policy
+  now.policy = options.policy.value_or(before_.enabled              ? before_.policy
                                        : device == DeviceType::cuda ? Policy::cuda
                                                                     : Policy::cpu);
   const bool on = options.enabled && usable(device, now.dtype);
@@ -68,9 +68,7 @@ autocast::~autocast() {
 void clear_autocast_cache() { cast_cache::clear(); }
 
 AutocastSuspended::AutocastSuspended()
-    : cpu_(autocast_state().cpu.enabled),
-      cuda_(autocast_state().cuda.enabled),
-      suspended_(autocast_state().suspended) {
+    : cpu_(autocast_state().cpu.enabled), cuda_(autocast_state().cuda.enabled), suspended_(autocast_state().suspended) {
   AutocastState& state = autocast_state();
   state.suspended = suspended_ || cpu_ || cuda_;
   state.cpu.enabled = state.cuda.enabled = false;

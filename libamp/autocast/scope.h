@@ -25,7 +25,7 @@ struct AutocastState {
   DeviceAutocast cpu{false, DType::bfloat16, Policy::cpu, false};
   DeviceAutocast cuda{false, DType::float16, Policy::cuda, false};
   bool cache_enabled = true;
-  int depth = 0;  ///< open regions, of whatever device type and whether enabled or not
+  int depth = 0;           ///< open regions, of whatever device type and whether enabled or not
   bool suspended = false;  ///< off because a listed op is running
 
   DeviceAutocast& of(DeviceType type) { return type == DeviceType::cuda ? cuda : cpu; }

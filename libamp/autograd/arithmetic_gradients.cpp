@@ -56,8 +56,9 @@ Tensors matmul(const GradCall& g) {
   if (g.needs(1)) {
     // A batch on the left and a plain matrix on the right: one product over all rows instead of a sum of products.
     const bool one_product = b.dim() == 2 && a.dim() > 2;
-    db = one_product ? amp::matmul(transpose(a.reshape({-1, a.size(-1)}), 0, 1), gradient.reshape({-1, gradient.size(-1)}))
-                     : amp::matmul(transpose(a, -1, -2), gradient);
+    db = one_product
+             ? amp::matmul(transpose(a.reshape({-1, a.size(-1)}), 0, 1), gradient.reshape({-1, gradient.size(-1)}))
+             : amp::matmul(transpose(a, -1, -2), gradient);
     if (vector_b) db = sum_to_size(db, b.sizes()).reshape(g.input_sizes(1));
   }
   return {da, db};

@@ -32,9 +32,12 @@ class Run {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Edge edge = edge_of(inputs[i]);
       if (!edge.valid())
-        fail(ErrorCode::runtime, "grad", "input " + std::to_string(i) + " does not require a gradient: got " + describe(inputs[i]));
-      if (edge.leaf) leaf_targets_[edge.leaf.get()].push_back(i);
-      else node_targets_[edge.node.get()].push_back({edge.output, i});
+        fail(ErrorCode::runtime, "grad",
+             "input " + std::to_string(i) + " does not require a gradient: got " + describe(inputs[i]));
+      if (edge.leaf)
+        leaf_targets_[edge.leaf.get()].push_back(i);
+      else
+        node_targets_[edge.node.get()].push_back({edge.output, i});
     }
   }
 
@@ -77,7 +80,8 @@ class Run {
       return given.dtype() == root.dtype() ? given : cast(given, root.dtype(), CastKind::gradient, OpId::none);
     }
     if (root.numel() != 1)
-      fail(ErrorCode::runtime, where, "a gradient can be left out only for tensors of one element: got " + describe(root));
+      fail(ErrorCode::runtime, where,
+           "a gradient can be left out only for tensors of one element: got " + describe(root));
     return full(root.sizes(), 1, {.dtype = root.dtype(), .device = root.device()});
   }
 
@@ -149,8 +153,10 @@ class Run {
     if (!meta.grad.defined()) {
       // The buffer becomes the gradient itself if nobody else holds it, else a copy does.
       const bool only_ours = gradient.impl_ptr().use_count() == 1 && gradient.impl()->storage.use_count() == 1;
-      if (create_graph_) meta.grad = gradient;
-      else meta.grad = only_ours && gradient.is_contiguous() ? gradient.detach() : gradient.detach().clone();
+      if (create_graph_)
+        meta.grad = gradient;
+      else
+        meta.grad = only_ours && gradient.is_contiguous() ? gradient.detach() : gradient.detach().clone();
       meta.grad.impl()->storage->set_cause(MemoryCause::gradients);
     } else if (create_graph_) {
       meta.grad = meta.grad + gradient;
@@ -168,7 +174,8 @@ class Run {
         if (Tensor replaced = hook(slot); replaced.defined()) slot = replaced;
     if (const auto found = node_targets_.find(node.get()); found != node_targets_.end())
       for (const auto& [output, i] : found->second) captured_[i] = pending.grads[output];
-    const bool nothing = std::none_of(pending.grads.begin(), pending.grads.end(), [](const Tensor& g) { return g.defined(); });
+    const bool nothing =
+        std::none_of(pending.grads.begin(), pending.grads.end(), [](const Tensor& g) { return g.defined(); });
     Tensors input_grads;
     if (!nothing && pending.needed) {
       const ContextScope<StringId> module(&Context::module_path, node->module_path);

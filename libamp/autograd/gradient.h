@@ -9,7 +9,8 @@ namespace amp {
 /// What a formula may look at: the node it differentiates and the gradients of its outputs.
 class GradCall {
  public:
-  GradCall(std::shared_ptr<Node> node, Tensors output_grads) : node_(std::move(node)), grads_(std::move(output_grads)) {}
+  GradCall(std::shared_ptr<Node> node, Tensors output_grads)
+      : node_(std::move(node)), grads_(std::move(output_grads)) {}
 
   /// Gradient of output i; zeros of its shape if nothing flowed into it.
   [[nodiscard]] Tensor grad(std::size_t i = 0) const;

@@ -8,7 +8,8 @@ namespace amp::gradients {
 Tensors to(const GradCall& g) { return {g.grad()}; }
 Tensors clone(const GradCall& g) { return {g.grad()}; }
 Tensors copy_(const GradCall& g) {
-  return {g.needs(0) ? zeros_like(g.grad()) : Tensor(), g.needs(1) ? sum_to_size(g.grad(), g.input_sizes(1)) : Tensor()};
+  return {g.needs(0) ? zeros_like(g.grad()) : Tensor(),
+          g.needs(1) ? sum_to_size(g.grad(), g.input_sizes(1)) : Tensor()};
 }
 
 Tensors view(const GradCall& g) { return {reshape(g.grad(), g.input_sizes(0))}; }
@@ -24,9 +25,12 @@ Tensors permute(const GradCall& g) {
 Tensors expand(const GradCall& g) { return {g.grad()}; }
 
 Tensors narrow(const GradCall& g) {
-  return {run_op1({OpId::narrow_backward, {g.grad()},
-                   {{"size", g.input_sizes(0)}, {"dim", g.attributes().integer("dim", 0)},
-                    {"start", g.attributes().integer("start", 0)}}, {}})};
+  return {run_op1({OpId::narrow_backward,
+                   {g.grad()},
+                   {{"size", g.input_sizes(0)},
+                    {"dim", g.attributes().integer("dim", 0)},
+                    {"start", g.attributes().integer("start", 0)}},
+                   {}})};
 }
 
 Tensors narrow_backward(const GradCall& g) {

@@ -35,7 +35,8 @@ void Tensor::retain_grad() const {
   meta.retains_grad = true;
   const std::weak_ptr<AutogradMeta> weak = impl_->autograd;
   meta.node->hooks.emplace_back(meta.output, [weak](const Tensor& gradient) {
-    if (const auto alive = weak.lock()) alive->grad = alive->grad.defined() ? alive->grad + gradient : gradient.detach();
+    if (const auto alive = weak.lock())
+      alive->grad = alive->grad.defined() ? alive->grad + gradient : gradient.detach();
     return Tensor();
   });
 }
@@ -57,8 +58,10 @@ void register_hook(const Tensor& tensor, TensorHook hook) {
   if (!needs_gradient(tensor))
     fail(ErrorCode::runtime, "register_hook", "the tensor does not require a gradient: got " + describe(tensor));
   AutogradMeta& meta = autograd_meta(tensor);
-  if (meta.node) meta.node->hooks.emplace_back(meta.output, std::move(hook));
-  else meta.leaf_hooks.push_back(std::move(hook));
+  if (meta.node)
+    meta.node->hooks.emplace_back(meta.output, std::move(hook));
+  else
+    meta.leaf_hooks.push_back(std::move(hook));
 }
 
 Tensor GradCall::grad(std::size_t i) const {

@@ -41,10 +41,10 @@ using f64 = double;
 using string = std::uint64_t;
 }  // namespace event_field
 
-#define AMP_EVENT_BEGIN(Name, id, transport_kind, text)                  \
-  struct Name {                                                          \
-    static constexpr EventId kId = EventId::Name;                        \
-    static constexpr Transport kTransport = Transport::transport_kind;   \
+#define AMP_EVENT_BEGIN(Name, id, transport_kind, text)                \
+  struct Name {                                                        \
+    static constexpr EventId kId = EventId::Name;                      \
+    static constexpr Transport kTransport = Transport::transport_kind; \
     static constexpr const char* kName = #Name;
 #define AMP_FIELD(type, name, text) event_field::type name{};
 #define AMP_ARRAY(type, name, length, text) event_field::type name[length]{};

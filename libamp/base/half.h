@@ -31,8 +31,7 @@ constexpr std::uint32_t encode(std::uint32_t f) {
   std::uint32_t kept = full >> shift;
   if (rest > half || (rest == half && shift > 0 && (kept & 1u))) ++kept;
   // A carry out of the mantissa lands in the exponent, which is just right.
-  const std::uint32_t bits =
-      subnormal_result ? kept : kept + (static_cast<std::uint32_t>(exponent + kBias - 1) << M);
+  const std::uint32_t bits = subnormal_result ? kept : kept + (static_cast<std::uint32_t>(exponent + kBias - 1) << M);
   if (kHasInfinity ? bits >= kExponentMask : bits >= kNan) return sign | kOverflow;
   return sign | bits;
 }
@@ -59,25 +58,25 @@ constexpr std::uint32_t decode(std::uint32_t bits) {
 
 }  // namespace half_detail
 
-#define AMP_NARROW_FLOAT(Name, Bits, E, M, kHasInfinity)                                                  \
-  struct Name {                                                                                           \
-    Bits bits = 0;                                                                                        \
-    Name() = default;                                                                                     \
-    explicit constexpr Name(float v)                                                                      \
+#define AMP_NARROW_FLOAT(Name, Bits, E, M, kHasInfinity)                                                       \
+  struct Name {                                                                                                \
+    Bits bits = 0;                                                                                             \
+    Name() = default;                                                                                          \
+    explicit constexpr Name(float v)                                                                           \
         : bits(static_cast<Bits>(half_detail::encode<E, M, kHasInfinity>(std::bit_cast<std::uint32_t>(v)))) {} \
-    constexpr explicit operator float() const {                                                           \
-      return std::bit_cast<float>(half_detail::decode<E, M, kHasInfinity>(bits));                         \
-    }                                                                                                     \
-    static constexpr Name from_bits(Bits b) {                                                             \
-      Name n;                                                                                             \
-      n.bits = b;                                                                                         \
-      return n;                                                                                           \
-    }                                                                                                     \
+    constexpr explicit operator float() const {                                                                \
+      return std::bit_cast<float>(half_detail::decode<E, M, kHasInfinity>(bits));                              \
+    }                                                                                                          \
+    static constexpr Name from_bits(Bits b) {                                                                  \
+      Name n;                                                                                                  \
+      n.bits = b;                                                                                              \
+      return n;                                                                                                \
+    }                                                                                                          \
   }
-AMP_NARROW_FLOAT(Half, std::uint16_t, 5, 10, true);          ///< IEEE binary16: max 65504, smallest subnormal 2^-24
-AMP_NARROW_FLOAT(BFloat16, std::uint16_t, 8, 7, true);       ///< float32's exponent, 8 significant bits
-AMP_NARROW_FLOAT(Float8E4M3FN, std::uint8_t, 4, 3, false);   ///< OCP e4m3: max 448, no infinity
-AMP_NARROW_FLOAT(Float8E5M2, std::uint8_t, 5, 2, true);      ///< OCP e5m2: max 57344, has infinity
+AMP_NARROW_FLOAT(Half, std::uint16_t, 5, 10, true);         ///< IEEE binary16: max 65504, smallest subnormal 2^-24
+AMP_NARROW_FLOAT(BFloat16, std::uint16_t, 8, 7, true);      ///< float32's exponent, 8 significant bits
+AMP_NARROW_FLOAT(Float8E4M3FN, std::uint8_t, 4, 3, false);  ///< OCP e4m3: max 448, no infinity
+AMP_NARROW_FLOAT(Float8E5M2, std::uint8_t, 5, 2, true);     ///< OCP e5m2: max 57344, has infinity
 #undef AMP_NARROW_FLOAT
 
 }  // namespace amp

@@ -14,9 +14,17 @@ constexpr bool yes = true, no = false, inside = false, missing = true;
 
 constexpr OpInfo kOps[] = {
     {"?", CastRule::none, CastRule::none, 0, 0, BodyKind::none, false, kSaveNone, "free", "no op"},
-#define AMP_OP(id, cuda_rule, cpu_rule, min_inputs, max_inputs, backends, gradient, saves, cost, text)          \
-  {#id,   CastRule::cuda_rule, CastRule::cpu_rule, min_inputs, max_inputs, body::backends, differentiable::gradient, \
-   saves, #cost,               text},
+#define AMP_OP(id, cuda_rule, cpu_rule, min_inputs, max_inputs, backends, gradient, saves, cost, text) \
+  {#id,                                                                                                \
+   CastRule::cuda_rule,                                                                                \
+   CastRule::cpu_rule,                                                                                 \
+   min_inputs,                                                                                         \
+   max_inputs,                                                                                         \
+   body::backends,                                                                                     \
+   differentiable::gradient,                                                                           \
+   saves,                                                                                              \
+   #cost,                                                                                              \
+   text},
 #include "libamp/base/ops.def"
 };
 

@@ -1,4 +1,5 @@
-// Size-class caching on top of aligned_alloc. Under a sanitizer nothing is cached, so that it sees every use after free.
+// Size-class caching on top of aligned_alloc. Under a sanitizer nothing is cached, so that it sees every use after
+// free.
 #include "libamp/core/allocator.h"
 
 #include <cstdlib>

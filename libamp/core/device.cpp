@@ -20,9 +20,7 @@ Device device(std::string_view text) {
   return {DeviceType::cuda, index};
 }
 
-std::string to_string(Device d) {
-  return d.type == DeviceType::cpu ? "cpu" : "cuda:" + std::to_string(d.index);
-}
+std::string to_string(Device d) { return d.type == DeviceType::cpu ? "cpu" : "cuda:" + std::to_string(d.index); }
 
 bool is_available(DeviceType type) noexcept { return type == DeviceType::cpu; }
 

@@ -45,9 +45,11 @@ template <typename F>
 decltype(auto) dispatch_dtype(DType dtype, F&& f) {
   switch (dtype) {
 #define AMP_DTYPE(id, name, short_name, bytes, is_floating, c_type) \
-  case DType::id: return f(TypeTag<c_type>{});
+  case DType::id:                                                   \
+    return f(TypeTag<c_type>{});
 #include "libamp/base/dtype.def"
-    case DType::count_: break;
+    case DType::count_:
+      break;
   }
   fail(ErrorCode::runtime, "dtype", "not a dtype");
 }

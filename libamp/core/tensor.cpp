@@ -7,7 +7,8 @@ namespace amp {
 namespace {
 
 double read_element(const void* at, DType dtype) {
-  return dispatch_dtype(dtype, [&]<typename T>(TypeTag<T>) { return convert_element<double>(*static_cast<const T*>(at)); });
+  return dispatch_dtype(dtype,
+                        [&]<typename T>(TypeTag<T>) { return convert_element<double>(*static_cast<const T*>(at)); });
 }
 
 const void* element_at(const Tensor& t, std::int64_t flat) {
@@ -21,8 +22,7 @@ const void* element_at(const Tensor& t, std::int64_t flat) {
 
 void require_one_element(const Tensor& t) {
   if (!t.defined()) fail(ErrorCode::runtime, "item", "need a tensor, got none");
-  if (t.numel() != 1)
-    fail(ErrorCode::runtime, "item", "need a tensor of one element, got " + describe(t));
+  if (t.numel() != 1) fail(ErrorCode::runtime, "item", "need a tensor of one element, got " + describe(t));
 }
 
 std::size_t bytes_if_fp32(std::int64_t numel, DType dtype) {
@@ -62,8 +62,8 @@ std::vector<double> Tensor::to_vector() const {
 Tensor empty(const Shape& sizes, DType dtype, Device device) {
   auto impl = std::make_shared<TensorImpl>();
   const std::int64_t numel = numel_of(sizes);
-  impl->storage = std::make_shared<Storage>(static_cast<std::size_t>(numel) * size_of(dtype), bytes_if_fp32(numel, dtype),
-                                            dtype, device);
+  impl->storage = std::make_shared<Storage>(static_cast<std::size_t>(numel) * size_of(dtype),
+                                            bytes_if_fp32(numel, dtype), dtype, device);
   impl->sizes = sizes;
   impl->strides = contiguous_strides(sizes);
   impl->dtype = dtype;

@@ -31,8 +31,8 @@ struct TensorImpl {
   std::int64_t offset = 0;  // elements
   Shape sizes, strides;     // strides in elements
   DType dtype = DType::float32;
-  bool is_view = false;           // shares another tensor's storage
-  bool is_wrapped_number = false; // a C++ number turned into a 0-dim tensor: weaker in type promotion
+  bool is_view = false;            // shares another tensor's storage
+  bool is_wrapped_number = false;  // a C++ number turned into a 0-dim tensor: weaker in type promotion
   std::shared_ptr<AutogradMeta> autograd;
 };
 
@@ -66,7 +66,8 @@ class Tensor {
 
   // -- raw data; the caller knows dtype and strides
   [[nodiscard]] void* raw() const {
-    return static_cast<std::byte*>(impl_->storage->data()) + impl_->offset * static_cast<std::int64_t>(size_of(dtype()));
+    return static_cast<std::byte*>(impl_->storage->data()) +
+           impl_->offset * static_cast<std::int64_t>(size_of(dtype()));
   }
   template <typename T>
   [[nodiscard]] T* data() const {
@@ -143,7 +144,8 @@ class Tensor {
 
 /// A new tensor with uninitialised, contiguous data.
 Tensor empty(const Shape& sizes, DType dtype = DType::float32, Device device = kCPU);
-/// A tensor over the same storage with other sizes, strides and offset (elements). Core-level: notes nothing on the tape.
+/// A tensor over the same storage with other sizes, strides and offset (elements). Core-level: notes nothing on the
+/// tape.
 Tensor make_view(const Tensor& base, const Shape& sizes, const Shape& strides, std::int64_t offset);
 /// "float16[2, 3] on cpu", for messages; "none" if undefined.
 std::string describe(const Tensor& tensor);

@@ -13,7 +13,8 @@ void set_num_threads(int threads);
 
 /// Calls run(context, begin, end) on disjoint chunks that cover [0, n), each of at least `grain` elements except the
 /// last. An exception in a chunk is rethrown in the caller after all chunks ended. Nested calls run in the caller.
-void parallel_for_raw(std::int64_t n, std::int64_t grain, void (*run)(void*, std::int64_t, std::int64_t), void* context);
+void parallel_for_raw(std::int64_t n, std::int64_t grain, void (*run)(void*, std::int64_t, std::int64_t),
+                      void* context);
 
 template <typename F>
 void parallel_for(std::int64_t n, std::int64_t grain, F&& body) {
@@ -23,8 +24,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, F&& body) {
   }
   using Body = std::remove_reference_t<F>;
   parallel_for_raw(
-      n, grain,
-      [](void* context, std::int64_t begin, std::int64_t end) { (*static_cast<Body*>(context))(begin, end); },
+      n, grain, [](void* context, std::int64_t begin, std::int64_t end) { (*static_cast<Body*>(context))(begin, end); },
       const_cast<void*>(static_cast<const void*>(&body)));
 }
 

@@ -8,9 +8,7 @@ namespace amp::cost {
 namespace {
 
 double elements(const Tensor& t) { return t.defined() ? static_cast<double>(t.numel()) : 0; }
-double tensor_bytes(const Tensor& t) {
-  return t.defined() ? elements(t) * static_cast<double>(size_of(t.dtype())) : 0;
-}
+double tensor_bytes(const Tensor& t) { return t.defined() ? elements(t) * static_cast<double>(size_of(t.dtype())) : 0; }
 double input_bytes(const OpCall& call) {
   double sum = 0;
   for (const auto& t : call.inputs) sum += tensor_bytes(t);
@@ -28,7 +26,8 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 Cost free(const OpCall&) { return {}; }
 
 Cost copy(const OpCall& call) {
-  const double out = elements(call.in(0)) * static_cast<double>(size_of(call.attributes.dtype("dtype", call.in(0).dtype())));
+  const double out =
+      elements(call.in(0)) * static_cast<double>(size_of(call.attributes.dtype("dtype", call.in(0).dtype())));
   return {0, input_bytes(call) + out};
 }
 
@@ -93,7 +92,8 @@ Cost conv(const OpCall& call) {
     out *= static_cast<double>(
         (x.sizes()[d] + 2 * padding[d - 2] - dilation[d - 2] * (w.sizes()[d] - 1) - 1) / stride[d - 2] + 1);
   const double per_output = elements(w) / static_cast<double>(w.sizes()[0]);
-  return {2 * out * per_output + (call.has(2) ? out : 0), input_bytes(call) + out * static_cast<double>(size_of(x.dtype()))};
+  return {2 * out * per_output + (call.has(2) ? out : 0),
+          input_bytes(call) + out * static_cast<double>(size_of(x.dtype()))};
 }
 
 Cost conv_transpose(const OpCall& call) {
@@ -146,7 +146,8 @@ Cost attention(const OpCall& call) {
   if (q.dim() < 2 || k.dim() < 2 || v.dim() < 2) return {kUnknown, kUnknown};
   const double pairs = elements(q) * static_cast<double>(k.size(-2));
   const double out = elements(q) / std::max(1.0, static_cast<double>(q.size(-1))) * static_cast<double>(v.size(-1));
-  return {2 * pairs + 2 * out * static_cast<double>(k.size(-2)), input_bytes(call) + out * static_cast<double>(size_of(q.dtype()))};
+  return {2 * pairs + 2 * out * static_cast<double>(k.size(-2)),
+          input_bytes(call) + out * static_cast<double>(size_of(q.dtype()))};
 }
 
 Cost attention_backward(const OpCall& call) {

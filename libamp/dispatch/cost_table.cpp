@@ -19,8 +19,8 @@ Tensor make_output(const OpCall& call, const Shape& sizes, DType dtype, bool con
   if (!call.out.defined()) return empty(sizes, dtype, call.inputs.empty() ? kCPU : call.in(0).device());
   if (!(call.out.sizes() == sizes))
     call.fail("output has the wrong shape: got " + describe(call.out) + ", need " + to_string(sizes));
-  const bool fits = call.out.dtype() == dtype ||
-                    (converts && (is_floating(call.out.dtype()) || !is_floating(dtype)) && call.out.dtype() != DType::bool_);
+  const bool fits = call.out.dtype() == dtype || (converts && (is_floating(call.out.dtype()) || !is_floating(dtype)) &&
+                                                  call.out.dtype() != DType::bool_);
   if (!fits)
     call.fail("output has the wrong dtype: got " + describe(call.out) + ", need " + std::string(name(dtype)) +
               "; in-place and out= forms are not autocast, use the out-of-place form");

@@ -19,8 +19,9 @@ void refuse(const OpCall& call, const CastDecision& decision, const DeviceAutoca
   if (decision.refusal == Refusal::banned) {
     std::string remedy = "run it in a nested region with enabled = false, on float32 inputs";
     if (call.op == find_op("binary_cross_entropy"))
-      remedy = "merge the sigmoid before it into binary_cross_entropy_with_logits (BCEWithLogitsLoss), which is safe, or " +
-               remedy;
+      remedy =
+          "merge the sigmoid before it into binary_cross_entropy_with_logits (BCEWithLogitsLoss), which is safe, or " +
+          remedy;
     call.fail("is unsafe to autocast: its gradient cannot be represented in " + std::string(name(region.dtype)) +
               ": got " + operands_text(call) + "; " + remedy);
   }

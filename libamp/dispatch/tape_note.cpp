@@ -36,15 +36,14 @@ void save_tensors(Node& node, const OpCall& call, const Tensors& outputs) {
     if (saves & (1u << std::min<std::size_t>(i, 15))) node.saved_inputs[i] = save(call.inputs[i]);
   node.saved_outputs.resize(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (saves & (kSaveOut0 << i))
-      node.saved_outputs[i] = save_own_output(outputs[i], static_cast<std::uint32_t>(i));
+    if (saves & (kSaveOut0 << i)) node.saved_outputs[i] = save_own_output(outputs[i], static_cast<std::uint32_t>(i));
 }
 
 }  // namespace
 
 bool records_gradient(const OpCall& call) {
-  return grad_mode().enabled && !grad_mode().inference && (call.info().differentiable || call.info().body == BodyKind::composite) &&
-         any_needs_gradient(call);
+  return grad_mode().enabled && !grad_mode().inference &&
+         (call.info().differentiable || call.info().body == BodyKind::composite) && any_needs_gradient(call);
 }
 
 void check_in_place(const OpCall& call) {

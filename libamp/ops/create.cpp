@@ -140,7 +140,8 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& sizes, const Te
     fail(ErrorCode::runtime, "randint", "empty range: got [" + std::to_string(low) + ", " + std::to_string(high) + ")");
   const Stream stream(numel_of(sizes));
   const auto range = static_cast<std::uint64_t>(high - low);
-  return filled(sizes, options, [&](std::int64_t i) { return low + static_cast<std::int64_t>(stream.bits(i) % range); });
+  return filled(sizes, options,
+                [&](std::int64_t i) { return low + static_cast<std::int64_t>(stream.bits(i) % range); });
 }
 Tensor randperm(std::int64_t n) {
   Tensor t = arange(n);

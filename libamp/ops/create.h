@@ -30,7 +30,8 @@ void manual_seed(std::uint64_t seed);
 /// Uniform in [0, 1) and standard normal.
 Tensor rand(const Shape& sizes, const TensorOptions& options = {});
 Tensor randn(const Shape& sizes, const TensorOptions& options = {});
-Tensor randint(std::int64_t low, std::int64_t high, const Shape& sizes, const TensorOptions& options = {.dtype = DType::int64});
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& sizes,
+               const TensorOptions& options = {.dtype = DType::int64});
 Tensor randperm(std::int64_t n);
 
 }  // namespace amp

@@ -37,11 +37,11 @@ Tensor sum(const Tensor& input, const Shape& dims, bool keepdim, std::optional<D
 
 Tensor sum_to_size(const Tensor& input, const Shape& sizes) {
   const int extra = input.dim() - sizes.size();
-  if (extra < 0)
-    fail(ErrorCode::runtime, "sum_to_size", "cannot sum " + describe(input) + " to " + to_string(sizes));
+  if (extra < 0) fail(ErrorCode::runtime, "sum_to_size", "cannot sum " + describe(input) + " to " + to_string(sizes));
   Shape dims;
   for (int d = 0; d < input.dim(); ++d) {
-    if (d < extra || (sizes[d - extra] == 1 && input.sizes()[d] != 1)) dims.push_back(d);
+    if (d < extra || (sizes[d - extra] == 1 && input.sizes()[d] != 1))
+      dims.push_back(d);
     else if (sizes[d - extra] != input.sizes()[d])
       fail(ErrorCode::runtime, "sum_to_size", "cannot sum " + describe(input) + " to " + to_string(sizes));
   }

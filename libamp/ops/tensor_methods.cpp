@@ -14,7 +14,9 @@ Tensor Tensor::clone() const { return amp::clone(*this); }
 Tensor Tensor::contiguous() const { return amp::contiguous(*this); }
 Tensor Tensor::view(const Shape& sizes) const { return amp::view(*this, sizes); }
 Tensor Tensor::reshape(const Shape& sizes) const { return amp::reshape(*this, sizes); }
-Tensor Tensor::flatten(std::int64_t start_dim, std::int64_t end_dim) const { return amp::flatten(*this, start_dim, end_dim); }
+Tensor Tensor::flatten(std::int64_t start_dim, std::int64_t end_dim) const {
+  return amp::flatten(*this, start_dim, end_dim);
+}
 Tensor Tensor::expand(const Shape& sizes) const { return amp::expand(*this, sizes); }
 Tensor Tensor::permute(const Shape& dims) const { return amp::permute(*this, dims); }
 Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const { return amp::transpose(*this, dim0, dim1); }

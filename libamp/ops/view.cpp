@@ -87,19 +87,23 @@ Tensor reshape(const Tensor& input, const Shape& sizes) {
 Tensor flatten(const Tensor& input, std::int64_t start_dim, std::int64_t end_dim) {
   const int first = wrap_dim(start_dim, input.dim(), "flatten"), last = wrap_dim(end_dim, input.dim(), "flatten");
   if (last < first)
-    fail(ErrorCode::runtime, "flatten", "start_dim is after end_dim: got " + std::to_string(start_dim) + " and " + std::to_string(end_dim));
+    fail(ErrorCode::runtime, "flatten",
+         "start_dim is after end_dim: got " + std::to_string(start_dim) + " and " + std::to_string(end_dim));
   if (input.dim() == 0) return reshape(input, {1});
   Shape sizes;
   for (int d = 0; d < input.dim(); ++d) {
-    if (d > first && d <= last) sizes[sizes.size() - 1] *= input.sizes()[d];
-    else sizes.push_back(input.sizes()[d]);
+    if (d > first && d <= last)
+      sizes[sizes.size() - 1] *= input.sizes()[d];
+    else
+      sizes.push_back(input.sizes()[d]);
   }
   return reshape(input, sizes);
 }
 
 Tensor expand(const Tensor& input, const Shape& sizes) {
   const int extra = sizes.size() - input.dim();
-  if (extra < 0) fail(ErrorCode::runtime, "expand", "too few dimensions: got " + describe(input) + ", need " + to_string(sizes));
+  if (extra < 0)
+    fail(ErrorCode::runtime, "expand", "too few dimensions: got " + describe(input) + ", need " + to_string(sizes));
   Shape wanted = sizes, strides = sizes;
   for (int d = 0; d < sizes.size(); ++d) {
     const std::int64_t have = d < extra ? 1 : input.sizes()[d - extra];
@@ -183,7 +187,8 @@ Tensor select(const Tensor& input, std::int64_t dim, std::int64_t index) {
   const std::int64_t i = index < 0 ? index + size : index;
   if (i < 0 || i >= size)
     fail(ErrorCode::index, "select",
-         "index out of range: got " + std::to_string(index) + " for dim " + std::to_string(at) + " of " + describe(input));
+         "index out of range: got " + std::to_string(index) + " for dim " + std::to_string(at) + " of " +
+             describe(input));
   return squeeze(narrow(input, at, i, 1), at);
 }
 

@@ -62,7 +62,8 @@ TEST_CASE("changing a saved tensor in place is an error that names versions") {
     const no_grad quiet;
     y.fill_(0);
   }
-  CHECK_THROWS_WITH(z.sum().backward(), ContainsSubstring("[mul]") && ContainsSubstring("in place") && ContainsSubstring("version"));
+  CHECK_THROWS_WITH(z.sum().backward(),
+                    ContainsSubstring("[mul]") && ContainsSubstring("in place") && ContainsSubstring("version"));
 }
 
 TEST_CASE("leaves and views refuse in-place changes while gradients are recorded") {

@@ -41,8 +41,12 @@ void midpoints_go_to_even(Bits largest_finite) {
 
 TEST_CASE("every float16 pattern survives float32 and back") { every_pattern_round_trips<Half, std::uint16_t>(); }
 TEST_CASE("every bfloat16 pattern survives float32 and back") { every_pattern_round_trips<BFloat16, std::uint16_t>(); }
-TEST_CASE("every float8_e4m3fn pattern survives float32 and back") { every_pattern_round_trips<Float8E4M3FN, std::uint8_t>(); }
-TEST_CASE("every float8_e5m2 pattern survives float32 and back") { every_pattern_round_trips<Float8E5M2, std::uint8_t>(); }
+TEST_CASE("every float8_e4m3fn pattern survives float32 and back") {
+  every_pattern_round_trips<Float8E4M3FN, std::uint8_t>();
+}
+TEST_CASE("every float8_e5m2 pattern survives float32 and back") {
+  every_pattern_round_trips<Float8E5M2, std::uint8_t>();
+}
 
 TEST_CASE("ties round to even in every format") {
   midpoints_go_to_even<Half, std::uint16_t>(0x7bff);

@@ -11,10 +11,12 @@ TEST_CASE("two dtypes meet where PyTorch's table says") {
     D a, b, result;
   };
   const Row rows[] = {
-      {D::float16, D::bfloat16, D::float32}, {D::float16, D::float32, D::float32}, {D::bfloat16, D::float64, D::float64},
-      {D::int64, D::float16, D::float16},    {D::uint8, D::int8, D::int16},        {D::uint8, D::int16, D::int16},
-      {D::uint8, D::int64, D::int64},        {D::bool_, D::uint8, D::uint8},       {D::bool_, D::float16, D::float16},
-      {D::int8, D::int32, D::int32},         {D::bool_, D::bool_, D::bool_},       {D::int32, D::float64, D::float64},
+      {D::float16, D::bfloat16, D::float32}, {D::float16, D::float32, D::float32},
+      {D::bfloat16, D::float64, D::float64}, {D::int64, D::float16, D::float16},
+      {D::uint8, D::int8, D::int16},         {D::uint8, D::int16, D::int16},
+      {D::uint8, D::int64, D::int64},        {D::bool_, D::uint8, D::uint8},
+      {D::bool_, D::float16, D::float16},    {D::int8, D::int32, D::int32},
+      {D::bool_, D::bool_, D::bool_},        {D::int32, D::float64, D::float64},
   };
   for (const auto& row : rows) {
     CHECK(promote_types(row.a, row.b) == row.result);

@@ -11,8 +11,9 @@ TEST_CASE("shapes broadcast as in PyTorch") {
   struct Row {
     Shape a, b, result;
   };
-  const Row rows[] = {{{}, {}, {}},          {{3}, {}, {3}},      {{1}, {4}, {4}},
-                      {{2, 1}, {3}, {2, 3}}, {{2, 1, 3}, {4, 1}, {2, 4, 3}}, {{0}, {1}, {0}}, {{1, 0}, {5, 1}, {5, 0}}};
+  const Row rows[] = {
+      {{}, {}, {}},    {{3}, {}, {3}},          {{1}, {4}, {4}}, {{2, 1}, {3}, {2, 3}}, {{2, 1, 3}, {4, 1}, {2, 4, 3}},
+      {{0}, {1}, {0}}, {{1, 0}, {5, 1}, {5, 0}}};
   for (const auto& row : rows) {
     CHECK(broadcast_shapes(row.a, row.b, "t") == row.result);
     CHECK(broadcast_shapes(row.b, row.a, "t") == row.result);
@@ -35,6 +36,4 @@ TEST_CASE("dims wrap once, and only once") {
   CHECK_THROWS_AS(wrap_dim(-4, 3, "t"), Error);
 }
 
-TEST_CASE("a ninth dimension is an error") {
-  CHECK_THROWS_AS((Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}), Error);
-}
+TEST_CASE("a ninth dimension is an error") { CHECK_THROWS_AS((Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}), Error); }

@@ -35,9 +35,10 @@ TEST_CASE("each index is visited exactly once for any size, grain and thread cou
 
 TEST_CASE("an exception in a chunk is thrown in the caller and the pool goes on") {
   const Threads use(3);
-  CHECK_THROWS_AS(parallel_for(100, 1, [](std::int64_t begin, std::int64_t) {
-                    if (begin == 50 || begin == 49 || begin == 0) throw std::runtime_error("chunk");
-                  }),
+  CHECK_THROWS_AS(parallel_for(100, 1,
+                               [](std::int64_t begin, std::int64_t) {
+                                 if (begin == 50 || begin == 49 || begin == 0) throw std::runtime_error("chunk");
+                               }),
                   std::runtime_error);
   std::atomic<int> count{0};
   parallel_for(100, 1, [&](std::int64_t begin, std::int64_t end) { count += static_cast<int>(end - begin); });

@@ -18,9 +18,9 @@ bool is_skipped_folder(const std::string& name) {
 }
 
 bool is_text(const std::filesystem::path& path) {
-  static const std::set<std::string> kText = {".h",   ".cpp",  ".cu",  ".cuh", ".def",  ".cmake", ".md",
-                                              ".txt", ".sh",   ".in",  ".ts",  ".json", ".jsonl", ".js",    ".mjs",
-                                              ".css", ".html", ".yml", ".py",  ""};
+  static const std::set<std::string> kText = {".h",   ".cpp", ".cu",   ".cuh", ".def",  ".cmake", ".md",
+                                              ".txt", ".sh",  ".in",   ".ts",  ".json", ".jsonl", ".js",
+                                              ".mjs", ".css", ".html", ".yml", ".py",   ""};
   return kText.contains(path.extension().string());
 }
 

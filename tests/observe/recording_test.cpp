@@ -1,6 +1,4 @@
 // What libamp announces about itself, as an in-process observer hears it.
-#include "libamp/observe/in_process.h"
-
 #include <catch2/catch_test_macros.hpp>
 #include <numeric>
 #include <string>
@@ -8,6 +6,7 @@
 #include "libamp/autocast/scope.h"
 #include "libamp/autograd/autograd.h"
 #include "libamp/core/step_clock.h"
+#include "libamp/observe/in_process.h"
 #include "libamp/ops/ops.h"
 
 using namespace amp;
@@ -78,7 +77,8 @@ TEST_CASE("backward ops are told apart, and gradient casts name the op that forc
   CHECK(find(watch.heard, "matmul", Phase::backward) != nullptr);
   bool widened = false;
   for (const auto& c : watch.heard.casts)
-    widened = widened || (static_cast<CastKind>(c.kind) == CastKind::gradient && std::string(observe::text(c.cause_name)) == "linear");
+    widened = widened || (static_cast<CastKind>(c.kind) == CastKind::gradient &&
+                          std::string(observe::text(c.cause_name)) == "linear");
   CHECK(widened);
 }
 

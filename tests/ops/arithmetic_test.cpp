@@ -26,8 +26,10 @@ struct Row {
   double (*reference)(double, double);
 };
 const Row kRows[] = {
-    {"add", [](const Tensor& a, const Tensor& b) { return add(a, b, 0.5); }, [](double a, double b) { return a + 0.5 * b; }},
-    {"sub", [](const Tensor& a, const Tensor& b) { return sub(a, b, 2.0); }, [](double a, double b) { return a - 2.0 * b; }},
+    {"add", [](const Tensor& a, const Tensor& b) { return add(a, b, 0.5); },
+     [](double a, double b) { return a + 0.5 * b; }},
+    {"sub", [](const Tensor& a, const Tensor& b) { return sub(a, b, 2.0); },
+     [](double a, double b) { return a - 2.0 * b; }},
     {"mul", [](const Tensor& a, const Tensor& b) { return mul(a, b); }, [](double a, double b) { return a * b; }},
     {"div", [](const Tensor& a, const Tensor& b) { return div(a, b); }, [](double a, double b) { return a / b; }},
     {"neg", [](const Tensor& a, const Tensor&) { return neg(a); }, [](double a, double) { return -a; }},
@@ -35,7 +37,10 @@ const Row kRows[] = {
 
 // Units in the last place of a result near `value`: one rounding of the result, and float32's own for what came before.
 double bound(DType dtype, double value) {
-  const double epsilon = dtype == DType::float16 ? 0x1p-11 : dtype == DType::bfloat16 ? 0x1p-8 : dtype == DType::float64 ? 0x1p-53 : 0x1p-24;
+  const double epsilon = dtype == DType::float16    ? 0x1p-11
+                         : dtype == DType::bfloat16 ? 0x1p-8
+                         : dtype == DType::float64  ? 0x1p-53
+                                                    : 0x1p-24;
   return std::abs(value) * (epsilon + 0x1p-23) + 0x1p-25;
 }
 
@@ -98,13 +103,17 @@ TEST_CASE("copy_ converts, broadcasts, and passes the gradient to its source") {
 TEST_CASE("views pass gradients to the elements they show") {
   const auto f = [](const Tensors& in) {
     const Tensor x = in[0];
-    return narrow(permute(x, {2, 0, 1}), 0, 1, 2).reshape({4, 3}) * select(x, 2, 0).reshape({6}).narrow(0, 0, 3).expand({4, 3});
+    return narrow(permute(x, {2, 0, 1}), 0, 1, 2).reshape({4, 3}) *
+           select(x, 2, 0).reshape({6}).narrow(0, 0, 3).expand({4, 3});
   };
   CHECK(gradcheck(f, {leaf({2, 3, 3}, 1)}) == "");
   CHECK(gradgradcheck(f, {leaf({2, 3, 3}, 1)}) == "");
   // narrow_backward is the op that puts a range back: it is linear, so its own gradient is the range again.
   const auto back = [](const Tensors& in) {
-    return run_op1({OpId::narrow_backward, {in[0]}, {{"size", Shape{2, 5}}, {"dim", std::int64_t{1}}, {"start", std::int64_t{2}}}, {}});
+    return run_op1({OpId::narrow_backward,
+                    {in[0]},
+                    {{"size", Shape{2, 5}}, {"dim", std::int64_t{1}}, {"start", std::int64_t{2}}},
+                    {}});
   };
   CHECK(gradcheck(back, {leaf({2, 3}, 1)}) == "");
   CHECK(back({ones({2, 1})}).to_vector() == std::vector<double>{0, 0, 1, 0, 0, 0, 0, 1, 0, 0});

@@ -29,7 +29,8 @@ Tensors add(const OpCall& call) {
 }
 Tensors sub(const OpCall& call) {
   if (result_type({call.in(0), call.in(1)}) == DType::bool_)
-    call.fail("subtraction of bool tensors is not supported: got " + describe(call.in(0)) + " and " + describe(call.in(1)));
+    call.fail("subtraction of bool tensors is not supported: got " + describe(call.in(0)) + " and " +
+              describe(call.in(1)));
   return scaled(call, [](auto x, auto y) { return static_cast<decltype(x)>(x - y); });
 }
 Tensors mul(const OpCall& call) {

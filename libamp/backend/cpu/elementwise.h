@@ -13,8 +13,8 @@
 
 namespace amp::cpu {
 
-inline constexpr std::int64_t kBlock = 512;          // elements; a few of them fit in L1 in every type
-inline constexpr std::int64_t kGrain = 32 * 1024;    // elements one thread should at least have
+inline constexpr std::int64_t kBlock = 512;        // elements; a few of them fit in L1 in every type
+inline constexpr std::int64_t kGrain = 32 * 1024;  // elements one thread should at least have
 
 /// The broadcast loop over one output and N inputs, with neighbouring dims merged where strides allow.
 template <int N>
@@ -40,8 +40,7 @@ Loop<N> make_loop(const Tensor& out, const std::array<const Tensor*, N>& inputs)
     const std::int64_t size = out.sizes()[d];
     if (size == 1) continue;
     bool merges = loop.dims > 0;
-    for (int k = 0; k <= N && merges; ++k)
-      merges = loop.strides[k][loop.dims - 1] == stride_of(k, d) * size;
+    for (int k = 0; k <= N && merges; ++k) merges = loop.strides[k][loop.dims - 1] == stride_of(k, d) * size;
     if (merges) {
       loop.sizes[loop.dims - 1] *= size;
     } else {
@@ -101,12 +100,17 @@ void elementwise(const Tensor& out, const std::array<const Tensor*, N>& inputs, 
         const bool in_place = direct && steps[0] == 1;
         C* result = in_place ? out.data<C>() + out_at : buffers[N].data();
         const auto input = [&](std::size_t i) {
-          return load_block<C>(*inputs[i], offsets[i + 1] + done * steps[i + 1], steps[i + 1], count, buffers[i].data());
+          return load_block<C>(*inputs[i], offsets[i + 1] + done * steps[i + 1], steps[i + 1], count,
+                               buffers[i].data());
         };
-        if constexpr (N == 0) f(result, count);
-        else if constexpr (N == 1) f(input(0), result, count);
-        else if constexpr (N == 2) f(input(0), input(1), result, count);
-        else f(input(0), input(1), input(2), result, count);
+        if constexpr (N == 0)
+          f(result, count);
+        else if constexpr (N == 1)
+          f(input(0), result, count);
+        else if constexpr (N == 2)
+          f(input(0), input(1), result, count);
+        else
+          f(input(0), input(1), input(2), result, count);
         if (!in_place) store_from<C>(out.raw(), out.dtype(), out_at, steps[0], count, result);
       }
     });
@@ -116,9 +120,12 @@ void elementwise(const Tensor& out, const std::array<const Tensor*, N>& inputs, 
 /// Compute type for a result dtype: double for float64, float for other floating types, int64 for integers and bool.
 template <typename F>
 void with_compute_type(DType dtype, F&& f) {
-  if (dtype == DType::float64) f(TypeTag<double>{});
-  else if (is_floating(dtype)) f(TypeTag<float>{});
-  else f(TypeTag<std::int64_t>{});
+  if (dtype == DType::float64)
+    f(TypeTag<double>{});
+  else if (is_floating(dtype))
+    f(TypeTag<float>{});
+  else
+    f(TypeTag<std::int64_t>{});
 }
 /// float8 is a storage format, as in PyTorch: it is copied, converted and joined, and not computed with.
 inline void refuse_float8(const OpCall& call, DType dtype) {
@@ -130,9 +137,12 @@ inline void refuse_float8(const OpCall& call, DType dtype) {
 template <typename F>
 void with_float_type(const OpCall& call, DType dtype, F&& f) {
   refuse_float8(call, dtype);
-  if (dtype == DType::float64) f(TypeTag<double>{});
-  else if (is_floating(dtype)) f(TypeTag<float>{});
-  else call.fail("needs a floating dtype: got " + std::string(name(dtype)), ErrorCode::not_implemented);
+  if (dtype == DType::float64)
+    f(TypeTag<double>{});
+  else if (is_floating(dtype))
+    f(TypeTag<float>{});
+  else
+    call.fail("needs a floating dtype: got " + std::string(name(dtype)), ErrorCode::not_implemented);
 }
 
 /// A floating unary op: op(C x) -> C, output in the input's dtype; integers are computed and returned in float32.

@@ -30,7 +30,8 @@ Operand2D<C>::Operand2D(const Tensor& tensor) : tensor_(tensor), sizes_(tensor.s
   }
   widened_ = std::make_unique<Workspace>(static_cast<std::size_t>(tensor.numel()) * sizeof(C), same_type);
   C* buffer = widened_->data<C>();
-  const Loop<1> loop = make_loop<1>(make_view(source, source.sizes(), contiguous_strides(source.sizes()), 0), {&source});
+  const Loop<1> loop =
+      make_loop<1>(make_view(source, source.sizes(), contiguous_strides(source.sizes()), 0), {&source});
   parallel_for(loop.numel, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for_stretches<1>(loop, begin, end, [&](const auto& offsets, const auto& steps, std::int64_t count) {
       load_as<C>(source.raw(), source.dtype(), offsets[1], steps[1], count, buffer + offsets[0]);

@@ -81,7 +81,8 @@ Tensors matmul(const OpCall& call) {
       // A batch on the left only is one tall product.
       if (b.dim() == 2 && a.is_contiguous() && batch.size() > 0) {
         const auto first = left.matrix(0, batch);
-        gemm<C>({first.data, numel_of(batch) * m, k, first.row_step, first.column_step}, right.matrix(0, {}), result, n);
+        gemm<C>({first.data, numel_of(batch) * m, k, first.row_step, first.column_step}, right.matrix(0, {}), result,
+                n);
         return;
       }
       for (std::int64_t i = 0; i < numel_of(batch); ++i)
@@ -96,7 +97,8 @@ Tensors linear(const OpCall& call) {
   require_same_dtype(call, x, w);
   if (call.has(2)) require_same_dtype(call, x, call.in(2));
   if (w.dim() != 2 || x.dim() == 0 || x.sizes().back() != w.sizes()[1])
-    call.fail("input and weight do not fit: got " + describe(x) + " and " + describe(w) + ", need [..., in] and [out, in]");
+    call.fail("input and weight do not fit: got " + describe(x) + " and " + describe(w) +
+              ", need [..., in] and [out, in]");
   const std::int64_t in = w.sizes()[1], out_features = w.sizes()[0];
   if (call.has(2) && !(call.in(2).sizes() == Shape{out_features}))
     call.fail("bias does not fit: got " + describe(call.in(2)) + ", need [" + std::to_string(out_features) + "]");

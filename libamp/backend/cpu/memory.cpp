@@ -63,7 +63,8 @@ Tensors view(const OpCall& call) {
   for (int d = 0; d < sizes.size(); ++d) last += sizes[d] > 0 ? (sizes[d] - 1) * strides[d] : 0;
   const auto held = static_cast<std::int64_t>(in.impl()->storage->bytes() / size_of(in.dtype()));
   if (offset < 0 || (numel_of(sizes) > 0 && last >= held))
-    call.fail("view leaves the storage: need element " + std::to_string(last) + ", storage has " + std::to_string(held));
+    call.fail("view leaves the storage: need element " + std::to_string(last) + ", storage has " +
+              std::to_string(held));
   return {make_view(in, sizes, strides, offset)};
 }
 Tensors permute(const OpCall& call) { return view(call); }

@@ -9,10 +9,10 @@ namespace amp::cpu {
 
 /// Dims to reduce (all if the attribute "dim" is absent or empty), wrapped and checked for duplicates, and the output.
 struct Reduction {
-  std::vector<bool> reduced;   // per input dim
-  Shape out_sizes;             // with keepdim as asked
+  std::vector<bool> reduced;  // per input dim
+  Shape out_sizes;            // with keepdim as asked
   Shape kept_sizes, kept_strides, fold_sizes, fold_strides;
-  std::int64_t fold_count = 1; // elements folded into each output
+  std::int64_t fold_count = 1;  // elements folded into each output
 };
 Reduction plan_reduction(const OpCall& call);
 

@@ -70,7 +70,8 @@ struct Counts {
 void tensor_stats(const Tensor& tensor, TensorStatEvent& event, std::vector<std::uint64_t>& counts) {
   auto total = std::make_unique<Counts>();
   std::mutex mutex;
-  const Loop<1> loop = make_loop<1>(make_view(tensor, tensor.sizes(), contiguous_strides(tensor.sizes()), 0), {&tensor});
+  const Loop<1> loop =
+      make_loop<1>(make_view(tensor, tensor.sizes(), contiguous_strides(tensor.sizes()), 0), {&tensor});
   with_compute_type(tensor.dtype(), [&]<typename C>(TypeTag<C>) {
     parallel_for(loop.numel, kGrain, [&](std::int64_t begin, std::int64_t end) {
       auto mine = std::make_unique<Counts>();
