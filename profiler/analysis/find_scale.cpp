@@ -28,6 +28,16 @@ std::string culprit(const SkipRun& run) {
                                      : fmt::format("first non-finite parameter {}", run.first_nonfinite);
 }
 
+/// The first gradient on the way back through the model that was not finite in a skipped step: what is wrong is wrong
+/// there already, between that op and the one before it in the backward pass.
+const TensorRow* first_bad_gradient(const Answers& answers, const SkipRun& run) {
+  for (const TensorRow& row : answers.tensors)
+    if (row.role == amp::TensorRole::activation_gradient && row.nonfinite() != 0 && row.pid == run.pid &&
+        row.step >= run.first_step && row.step <= run.last_step)
+      return &row;
+  return nullptr;
+}
+
 void find_skips(const Answers& answers, std::vector<Finding>& findings) {
   const LossScaleResult& scale = answers.loss_scale;
   if (scale.runs.empty()) return;
@@ -75,6 +85,11 @@ void find_skips(const Answers& answers, std::vector<Finding>& findings) {
           "in "
           "the data or the forward pass, for a layer whose values exceed 65504, or train in bfloat16.",
           longest.scale_before, longest.scale_after);
+      if (const TensorRow* bad = first_bad_gradient(answers, longest)) {
+        finding.add("first_nonfinite_gradient", bad->name);
+        finding.advice += fmt::format(" Going back, the first gradient with {} is that of {} at step {}.",
+                                      bad->nan != 0 ? "NaN" : "infinity", bad->name, bad->step);
+      }
       break;
     case Verdict::unstable:
       finding.title = fmt::format("Unstable: {} steps skipped; longest run {} from step {}, {}", skipped,

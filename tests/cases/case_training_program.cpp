@@ -4,6 +4,7 @@
 //   gradient=G      true gradient of every weight             bad=FIRST:COUNT:G  another one in these steps
 //   nan-data        the input of every step holds a NaN       keep-gradients     never calls zero_grad()
 //   batch-norm      convolution and batch norm; in step 1 the convolution leaves float16's range
+//   root-of-zero    the square root of zeros: finite, and without a finite gradient
 //   width=N layers=N batch=N precision=fp32|fp16              model of the memory cases
 //   expand=N        an input that is one row, expanded N times
 //   name=TEXT       name of the layer's module                pause=MS  in every step    pid=FILE  writes its pid
@@ -108,7 +109,9 @@ void train() {
     {
       const amp::autocast region(
           "cpu", {.dtype = amp::kFloat16, .enabled = text("precision", "fp16") == "fp16", .policy = amp::Policy::cuda});
-      loss = (*model)(input).to(amp::kFloat32).sum() * gradient_of(step);
+      Tensor output = (*model)(input).to(amp::kFloat32);
+      if (has("root-of-zero")) output = amp::sqrt(output * 0);
+      loss = output.sum() * gradient_of(step);
     }
     scaler.scale(loss).backward();
     skipped += scaler.step(optimizer).skipped ? 1 : 0;

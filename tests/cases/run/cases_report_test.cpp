@@ -89,6 +89,17 @@ TEST_CASE("NaN in every step ends at the floor, and is called no scaling problem
   CHECK(run.text.find("Not a scaling problem") != std::string::npos);
 }
 
+TEST_CASE("NaN that the backward pass makes is traced to where it begins", "[cases][A03]") {
+  const Case run({"init=65536", "floor=1", "steps=60", "root-of-zero"});
+  CHECK(run.scale().at("skipped_steps") == 60);
+  CHECK(run.scale().at("verdict") == "collapse");
+  CHECK(run.findings("nonfinite_forward").empty());
+  const json finding = run.finding("overflow_skip");
+  CHECK(finding.at("advice").get<std::string>().find("this is no scaling problem") != std::string::npos);
+  CHECK(finding.at("evidence").at("first_nonfinite") == "fc.weight");
+  CHECK(finding.at("evidence").at("first_nonfinite_gradient") == "mul");  // what sqrt's gradient gave
+}
+
 TEST_CASE("Without a floor the scale falls to 0, and the report stays a report", "[cases][A03]") {
   const Case run({"init=65536", "steps=400", "nan-data"});
   CHECK(run.scale().at("final_scale") == 0);
