@@ -14,17 +14,18 @@ const Tensor& Tensor::requires_grad_(bool on) const {
       fail(ErrorCode::runtime, "requires_grad_", "can only be changed on leaves; use detach(): got " + describe(*this));
     return *this;
   }
-  if (on || impl_->autograd) autograd_meta(*this).requires_grad = on;
+  if (on || need().autograd) autograd_meta(*this).requires_grad = on;
   return *this;
 }
 
-bool Tensor::is_leaf() const { return !impl_->autograd || !impl_->autograd->node; }
-Tensor Tensor::grad() const { return impl_->autograd ? impl_->autograd->grad : Tensor(); }
+bool Tensor::is_leaf() const { return !need().autograd || !need().autograd->node; }
+Tensor Tensor::grad() const { return need().autograd ? need().autograd->grad : Tensor(); }
 
 void Tensor::set_grad(const Tensor& gradient) const {
-  if (gradient.defined() && !(gradient.sizes() == sizes()))
+  const Shape& own = sizes();
+  if (gradient.defined() && !(gradient.sizes() == own))
     fail(ErrorCode::runtime, "set_grad",
-         "gradient has the wrong shape: got " + describe(gradient) + ", need " + to_string(sizes()));
+         "gradient has the wrong shape: got " + describe(gradient) + ", need " + to_string(own));
   autograd_meta(*this).grad = gradient;
 }
 
@@ -46,13 +47,16 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, bool create_gra
 }
 
 Tensor Tensor::detach() const {
-  auto impl = std::make_shared<TensorImpl>(*impl_);
+  auto impl = std::make_shared<TensorImpl>(need());
   impl->autograd = nullptr;
   return Tensor(std::move(impl));
 }
 
-StringId Tensor::name() const { return impl_->autograd ? impl_->autograd->name : 0; }
-void Tensor::set_name(StringId name) const { autograd_meta(*this).name = name; }
+StringId Tensor::name() const { return need().autograd ? need().autograd->name : 0; }
+void Tensor::set_name(StringId name) const {
+  if (!defined()) fail_undefined();
+  autograd_meta(*this).name = name;
+}
 
 void register_hook(const Tensor& tensor, TensorHook hook) {
   if (!needs_gradient(tensor))

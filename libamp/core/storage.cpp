@@ -28,7 +28,7 @@ Storage::Storage(std::size_t bytes, std::size_t bytes_if_fp32, DType dtype, Devi
   data_ = cpu_allocator::allocate(bytes);
   const Context& now = context();
   if (data_ == nullptr)
-    fail(ErrorCode::out_of_memory, op_info(now.op).name,
+    fail(ErrorCode::out_of_memory, now.op == OpId::none ? "allocate" : op_info(now.op).name,
          "out of memory: need " + std::to_string(bytes) + " bytes on " + to_string(device) + ", libamp holds " +
              std::to_string(allocated_bytes.load()) + " bytes");
   count_allocated(bytes);

@@ -31,6 +31,8 @@ std::size_t bytes_if_fp32(std::int64_t numel, DType dtype) {
 
 }  // namespace
 
+void Tensor::fail_undefined() { fail(ErrorCode::runtime, "tensor", "need a tensor, got none (an undefined tensor)"); }
+
 bool Tensor::is_contiguous() const {
   std::int64_t step = 1;
   for (int d = dim() - 1; d >= 0; --d) {

@@ -50,24 +50,24 @@ class Tensor {
   [[nodiscard]] TensorImpl* impl() const { return impl_.get(); }
   [[nodiscard]] const std::shared_ptr<TensorImpl>& impl_ptr() const { return impl_; }
 
-  // -- facts
-  [[nodiscard]] const Shape& sizes() const { return impl_->sizes; }
-  [[nodiscard]] const Shape& strides() const { return impl_->strides; }
-  [[nodiscard]] std::int64_t size(std::int64_t d) const { return impl_->sizes[wrap_dim(d, dim(), "size")]; }
-  [[nodiscard]] int dim() const { return impl_->sizes.size(); }
-  [[nodiscard]] std::int64_t numel() const { return numel_of(impl_->sizes); }
-  [[nodiscard]] DType dtype() const { return impl_->dtype; }
-  [[nodiscard]] Device device() const { return impl_->storage->device(); }
-  [[nodiscard]] bool is_floating_point() const { return is_floating(impl_->dtype); }
+  // -- facts; Error(runtime) for an undefined tensor, as by every method that needs one
+  [[nodiscard]] const Shape& sizes() const { return need().sizes; }
+  [[nodiscard]] const Shape& strides() const { return need().strides; }
+  [[nodiscard]] std::int64_t size(std::int64_t d) const { return need().sizes[wrap_dim(d, dim(), "size")]; }
+  [[nodiscard]] int dim() const { return need().sizes.size(); }
+  [[nodiscard]] std::int64_t numel() const { return numel_of(need().sizes); }
+  [[nodiscard]] DType dtype() const { return need().dtype; }
+  [[nodiscard]] Device device() const { return need().storage->device(); }
+  [[nodiscard]] bool is_floating_point() const { return is_floating(need().dtype); }
   [[nodiscard]] bool is_contiguous() const;
   [[nodiscard]] bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
-  [[nodiscard]] std::uint32_t version() const { return impl_->storage->version(); }
-  void bump_version() const { impl_->storage->bump_version(); }
+  [[nodiscard]] std::uint32_t version() const { return need().storage->version(); }
+  void bump_version() const { need().storage->bump_version(); }
 
   // -- raw data; the caller knows dtype and strides
   [[nodiscard]] void* raw() const {
-    return static_cast<std::byte*>(impl_->storage->data()) +
-           impl_->offset * static_cast<std::int64_t>(size_of(dtype()));
+    return static_cast<std::byte*>(need().storage->data()) +
+           need().offset * static_cast<std::int64_t>(size_of(dtype()));
   }
   template <typename T>
   [[nodiscard]] T* data() const {
@@ -139,6 +139,12 @@ class Tensor {
   const Tensor& div_(double other) const;
 
  private:
+  [[nodiscard]] TensorImpl& need() const {
+    if (!impl_) [[unlikely]]
+      fail_undefined();
+    return *impl_;
+  }
+  [[noreturn]] static void fail_undefined();
   std::shared_ptr<TensorImpl> impl_;
 };
 

@@ -39,6 +39,13 @@ void save_tensors(Node& node, const OpCall& call, const Tensors& outputs) {
     if (saves & (kSaveOut0 << i)) node.saved_outputs[i] = save_own_output(outputs[i], static_cast<std::uint32_t>(i));
 }
 
+bool shares_elements(const Tensor& tensor) {
+  if (tensor.numel() == 0) return false;
+  for (int d = 0; d < tensor.dim(); ++d)
+    if (tensor.sizes()[d] > 1 && tensor.strides()[d] == 0) return true;
+  return false;
+}
+
 }  // namespace
 
 bool records_gradient(const OpCall& call) {
@@ -47,7 +54,12 @@ bool records_gradient(const OpCall& call) {
 }
 
 void check_in_place(const OpCall& call) {
-  if (!call.out.defined() || !grad_mode().enabled) return;
+  if (!call.out.defined()) return;
+  // Ops without a gradient, such as fill_, write the same value however often.
+  if (call.info().differentiable && shares_elements(call.out))
+    call.fail("several elements of the tensor that is changed in place are one in memory: got " + describe(call.out) +
+              ", expanded; need clone() first");
+  if (!grad_mode().enabled) return;
   const auto& meta = call.out.impl()->autograd;
   if (meta && meta->requires_grad && !meta->node)
     call.fail("a leaf that requires a gradient is changed in place: got " + describe(call.out) +

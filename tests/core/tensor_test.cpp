@@ -1,6 +1,8 @@
 // Views, strides, in-place rules and single values.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <functional>
+#include <utility>
 
 #include "libamp/autograd/autograd.h"
 #include "libamp/ops/ops.h"
@@ -77,4 +79,44 @@ TEST_CASE("strided and broadcast operands give the same as contiguous ones") {
   CHECK((x + y).to_vector() == (x + y.contiguous()).to_vector());
   CHECK((x * iota({3})).select(0, 2).to_vector() == std::vector<double>{0, 7, 16});
   CHECK(y.sum(Shape{0}).to_vector() == std::vector<double>{6, 22, 38});
+}
+
+TEST_CASE("an expanded tensor is not changed in place, since its elements are one in memory") {
+  const Tensor x = ones({1});
+  CHECK_THROWS_WITH(x.expand({4}).add_(1), ContainsSubstring("need clone()"));
+  CHECK(x.item() == 1);
+  x.expand({4}).fill_(3);
+  CHECK(x.item() == 3);
+}
+
+TEST_CASE("methods of an undefined tensor throw") {
+  const std::pair<const char*, std::function<void(const Tensor&)>> methods[] = {
+      {"sizes", [](const Tensor& t) { (void)t.sizes(); }},
+      {"dim", [](const Tensor& t) { (void)t.dim(); }},
+      {"numel", [](const Tensor& t) { (void)t.numel(); }},
+      {"dtype", [](const Tensor& t) { (void)t.dtype(); }},
+      {"device", [](const Tensor& t) { (void)t.device(); }},
+      {"raw", [](const Tensor& t) { (void)t.raw(); }},
+      {"is_contiguous", [](const Tensor& t) { (void)t.is_contiguous(); }},
+      {"to_vector", [](const Tensor& t) { (void)t.to_vector(); }},
+      {"half", [](const Tensor& t) { (void)t.half(); }},
+      {"view", [](const Tensor& t) { (void)t.view({1}); }},
+      {"select", [](const Tensor& t) { (void)t[0]; }},
+      {"t", [](const Tensor& t) { (void)t.t(); }},
+      {"mean", [](const Tensor& t) { (void)t.mean(); }},
+      {"detach", [](const Tensor& t) { (void)t.detach(); }},
+      {"grad", [](const Tensor& t) { (void)t.grad(); }},
+      {"set_grad", [](const Tensor& t) { t.set_grad({}); }},
+      {"requires_grad_", [](const Tensor& t) { (void)t.requires_grad_(); }},
+      {"requires_grad_(false)", [](const Tensor& t) { (void)t.requires_grad_(false); }},
+      {"is_leaf", [](const Tensor& t) { (void)t.is_leaf(); }},
+      {"retain_grad", [](const Tensor& t) { t.retain_grad(); }},
+      {"name", [](const Tensor& t) { (void)t.name(); }},
+      {"set_name", [](const Tensor& t) { t.set_name(0); }},
+  };
+  for (const auto& [name, call] : methods) {
+    CAPTURE(name);
+    CHECK_THROWS_WITH(call(Tensor()), ContainsSubstring("got none"));
+  }
+  CHECK_FALSE(Tensor().requires_grad());
 }
