@@ -10,13 +10,13 @@ void find_run_findings(const Answers& answers, std::vector<Finding>& findings) {
   const timeline::Timeline& timeline = answers.timeline;
   if (!timeline.losses.empty()) {
     Finding finding(FindingId::records_lost);
-    std::uint64_t all = 0;
+    // No sum: some kinds count records, some bytes.
+    std::string missing;
     for (const auto& [kind, count] : timeline.losses) {
       finding.add(kind, static_cast<std::int64_t>(count));
-      all += count;
+      missing += fmt::format("{}{} {}", missing.empty() ? "" : ", ", count, kind);
     }
-    finding.advice =
-        fmt::format("Read every count in this report as \"at least\": {} items are known to be missing.", all);
+    finding.advice = fmt::format("Read every count in this report as \"at least\". Missing: {}.", missing);
     findings.push_back(std::move(finding));
   }
   std::vector<std::string> unended;

@@ -57,7 +57,10 @@ void write_all(ReportOutcome& outcome, const ReportRequest& request) {
   const std::string text_path = in_dir("report.txt");
   if (request.formats.text) files.push_back(text_path);
   outcome.text = text_of(report, files);
-  if (request.formats.text) keep_file(outcome, text_path, write_file(text_path, outcome.text));
+  if (!request.formats.text) return;
+  const std::string error = write_file(text_path, outcome.text);
+  keep_file(outcome, text_path, error);
+  if (!error.empty()) outcome.text = text_of(report, outcome.files);
 }
 
 }  // namespace

@@ -62,6 +62,17 @@ TEST_CASE("a report with losses says so before any number", "[report][text]") {
   CHECK(text.rfind("RECORDS WERE LOST: 12 OpEvent (disk full).", 0) == 0);
 }
 
+TEST_CASE("losses of different kinds are named and not added up", "[report][text]") {
+  TinyRun run;
+  run.op("op", 10);
+  run.builder.lose("OpEvent (disk full)", 12);
+  run.builder.lose("bytes of a torn block", 30);
+  const auto timeline = run.finish();
+  const std::string text = text_of(make_report(timeline, "x"), {});
+  CHECK(text.find("42") == std::string::npos);
+  CHECK(text.find("Missing: 12 OpEvent") != std::string::npos);
+}
+
 TEST_CASE("names and sentences never break the screen: at most 40 lines of 100 columns", "[report][text]") {
   TinyRun run;
   run.builder.timeline().command = {std::string(500, 'c'), "\x1b[2J\n\n"};
