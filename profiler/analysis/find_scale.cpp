@@ -63,14 +63,15 @@ void find_skips(const Answers& answers, std::vector<Finding>& findings) {
   switch (scale.verdict) {
     case Verdict::calibration:
       finding.severity = Severity::info;
-      finding.title = fmt::format("Calibration: {} steps skipped until the scale fitted", skipped);
+      finding.title =
+          fmt::format("Calibration: {} step{} skipped until the scale fitted", skipped, skipped == 1 ? "" : "s");
       finding.advice = fmt::format(
           "Normal at the start; {} overflowed first. Start with GradScaler(init_scale = {}) to skip nothing.",
           longest.first_nonfinite.empty() ? "a parameter" : longest.first_nonfinite, longest.scale_after);
       break;
     case Verdict::stable:
       finding.severity = Severity::info;
-      finding.title = fmt::format("{} steps skipped right after the scale grew", skipped);
+      finding.title = fmt::format("{} step{} skipped at a scale it had grown to", skipped, skipped == 1 ? "" : "s");
       finding.advice = fmt::format(
           "Normal: the scaler tries a larger scale now and then. {} sets the limit; a longer "
           "growth_interval makes the tries rarer.",
@@ -186,9 +187,13 @@ void find_needless(const Answers& answers, std::vector<Finding>& findings) {
   if (scale.final_scale) finding.add("final_scale", *scale.final_scale);
   finding.advice = fmt::format(
       "{}{} Use GradScaler(enabled = false){}.",
-      share ? fmt::format("At most {:.2g} of the values of any sampled gradient would flush to zero unscaled.", *share)
+      share ? fmt::format(
+                  "At most {:.2g} of the values of any gradient in the sampled steps would flush to zero unscaled.",
+                  *share)
             : std::string("bfloat16 has the exponent range of float32."),
-      scale.growths != 0 ? fmt::format(" The scale grew {} times for nothing.", scale.growths) : std::string(),
+      scale.growths != 0
+          ? fmt::format(" As far as those steps show, the scale grew {} times for nothing.", scale.growths)
+          : std::string(),
       fp16 ? ", or a longer growth_interval if later steps may need it" : "");
   findings.push_back(std::move(finding));
 }

@@ -206,15 +206,16 @@ void judge(LossScaleResult& result, const Timeline& timeline) {
         result.rows.size(), final_scale);
   } else if (at_start != 0) {
     result.verdict = Verdict::calibration;
-    result.verdict_text = fmt::format("Calibration: {} steps skipped at the start until the scale fitted ({} -> {}){}.",
-                                      at_start, result.runs.front().scale_before, result.runs.front().scale_after,
-                                      after_growth != 0 ? ", later only right after a growth" : ", none later");
+    result.verdict_text =
+        fmt::format("Calibration: {} step{} skipped at the start until the scale fitted ({} -> {}){}.", at_start,
+                    at_start == 1 ? "" : "s", result.runs.front().scale_before, result.runs.front().scale_after,
+                    after_growth != 0 ? ", later only at scales it grew to" : ", none later");
   } else {
     result.verdict = Verdict::stable;
     result.verdict_text = after_growth == 0
                               ? fmt::format("Stable: no step skipped; scale now {}.", final_scale)
-                              : fmt::format("Stable: {} steps skipped, each right after the scale grew; scale now {}.",
-                                            after_growth, final_scale);
+                              : fmt::format("Stable: {} step{} skipped, each at a scale it had grown to; scale now {}.",
+                                            after_growth, after_growth == 1 ? "" : "s", final_scale);
   }
 }
 

@@ -22,6 +22,7 @@ std::vector<StepRow> find_steps(const timeline::Timeline& timeline, const std::v
     const auto found = at.find({timeline.tracks[slice.track].process, slice.step});
     if (found == at.end()) continue;
     StepRow& row = rows[found->second];
+    row.recorded = true;
     (slice.kind == timeline::SliceKind::op ? row.ops_ns : row.cast_ns) += self_ns[i];
   }
   return rows;

@@ -14,6 +14,7 @@ struct StepRow {
   std::int64_t start_ns = 0;
   std::optional<std::int64_t> dur_ns;  ///< empty: the step did not end
   bool sampled = false;
+  bool recorded = false;  ///< ops or casts were seen in it: it lies in the window that was asked for
   std::int64_t ops_ns = 0, cast_ns = 0;
 };
 

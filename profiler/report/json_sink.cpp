@@ -60,7 +60,7 @@ void write_capture(JsonWriter& json, const Report& report) {
   const timeline::Timeline& timeline = report.timeline;
   std::vector<std::uint32_t> recorded, sampled;
   for (const analysis::StepRow& step : report.answers.steps) {
-    recorded.push_back(step.step);
+    if (step.recorded) recorded.push_back(step.step);
     if (step.sampled) sampled.push_back(step.step);
   }
   for (auto* steps : {&recorded, &sampled}) {
