@@ -88,9 +88,11 @@ Cost conv(const OpCall& call) {
   const Shape stride = call.attributes.list("stride", {}), padding = call.attributes.list("padding", {}),
               dilation = call.attributes.list("dilation", {});
   double out = static_cast<double>(x.sizes()[0] * w.sizes()[0]);
-  for (int d = 2; d < x.dim() && d - 2 < stride.size() && stride[d - 2] > 0; ++d)
-    out *= static_cast<double>(
-        (x.sizes()[d] + 2 * padding[d - 2] - dilation[d - 2] * (w.sizes()[d] - 1) - 1) / stride[d - 2] + 1);
+  for (int d = 2; d < x.dim() && d - 2 < stride.size() && stride[d - 2] > 0; ++d) {
+    const std::int64_t span = x.sizes()[d] + 2 * padding[d - 2] - dilation[d - 2] * (w.sizes()[d] - 1) - 1;
+    const std::int64_t positions = span / stride[d - 2] + 1;
+    out *= static_cast<double>(positions);
+  }
   const double per_output = elements(w) / static_cast<double>(w.sizes()[0]);
   return {2 * out * per_output + (call.has(2) ? out : 0),
           input_bytes(call) + out * static_cast<double>(size_of(x.dtype()))};
