@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "libamp/core/context.h"
+#include "libamp/core/cpu_check.h"
 
 namespace amp {
 namespace {
@@ -42,6 +43,23 @@ struct Loop {
 
 thread_local bool inside_loop = false;
 
+// Ops of a training step follow each other within microseconds: whoever waits looks again for about that long before it
+// lets the system put it to sleep, which costs more to undo.
+constexpr int kLooks = 1000;
+inline void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+template <typename F>
+bool looks_until(F ready) {
+  for (int i = 0; i < kLooks; ++i) {
+    if (ready()) return true;
+    pause();
+  }
+  return ready();
+}
+
 class Pool {
  public:
   explicit Pool(int workers) {
@@ -51,53 +69,67 @@ class Pool {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
+      ++generation_;
     }
     wake_.notify_all();
     for (auto& t : threads_) t.join();
   }
 
   void run(Loop& loop) {
+    loop_ = &loop;
+    busy_ = static_cast<int>(threads_.size());
+    bool sleepers;
     {
       const std::lock_guard lock(mutex_);
-      loop_ = &loop;
-      busy_ = static_cast<int>(threads_.size());
-      ++generation_;
+      ++generation_;  // publishes the loop
+      sleepers = sleepers_ > 0;
     }
-    wake_.notify_all();
+    if (sleepers) wake_.notify_all();
     inside_loop = true;
     loop.work();
     inside_loop = false;
+    const auto done = [this] { return busy_.load(std::memory_order_acquire) == 0; };
+    if (looks_until(done)) return;
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return busy_ == 0; });
-    loop_ = nullptr;
+    done_.wait(lock, done);
   }
 
  private:
   void serve() {
     inside_loop = true;
     std::uint64_t seen = 0;
-    std::unique_lock lock(mutex_);
+    const auto called = [&] { return generation_.load(std::memory_order_acquire) != seen; };
     while (true) {
-      wake_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+      if (!looks_until(called)) {
+        std::unique_lock lock(mutex_);
+        ++sleepers_;
+        wake_.wait(lock, called);
+        --sleepers_;
+      }
       if (stopping_) return;
-      seen = generation_;
+      ++seen;
       Loop* loop = loop_;
-      lock.unlock();
       context() = loop->caller;
       loop->work();
-      lock.lock();
-      if (--busy_ == 0) done_.notify_one();
+      if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        const std::lock_guard lock(mutex_);  // so that the caller is either before its test or asleep
+        done_.notify_one();
+      }
     }
   }
 
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   std::vector<std::thread> threads_;
-  Loop* loop_ = nullptr;
-  int busy_ = 0;
-  std::uint64_t generation_ = 0;
-  bool stopping_ = false;
+  Loop* loop_ = nullptr;                      // written before a generation is published, while all workers wait
+  std::atomic<int> busy_{0};                  // workers that have not finished the loop
+  std::atomic<std::uint64_t> generation_{0};  // loops published; written under the mutex
+  int sleepers_ = 0;                          // under the mutex
+  std::atomic<bool> stopping_{false};
 };
+
+// Every program that uses libamp has this file, and through it the check.
+[[maybe_unused]] __attribute__((used)) const auto keep_cpu_check = &compiled_for;
 
 int default_threads() {
   for (const char* variable : {"AMP_NUM_THREADS", "OMP_NUM_THREADS"})
@@ -132,6 +164,8 @@ Shared& shared() {
 }  // namespace
 
 int num_threads() noexcept { return shared().threads.load(std::memory_order_relaxed); }
+
+bool inside_parallel_loop() noexcept { return inside_loop; }
 
 void set_num_threads(int threads) {
   auto& s = shared();

@@ -7,9 +7,11 @@
 namespace amp {
 
 /// Threads used by CPU bodies, the caller included. Default: AMP_NUM_THREADS, else OMP_NUM_THREADS, else the number
-/// of processors this process may run on. The BLAS library keeps threads of its own (OPENBLAS_NUM_THREADS).
+/// of processors this process may run on. Matrix products run on these threads too, not on the BLAS library's own.
 int num_threads() noexcept;
 void set_num_threads(int threads);
+/// Whether the calling thread is at work on a chunk of a loop, so that a loop begun now would not be split.
+bool inside_parallel_loop() noexcept;
 
 /// Calls run(context, begin, end) on disjoint chunks that cover [0, n), each of at least `grain` elements except the
 /// last. An exception in a chunk is rethrown in the caller after all chunks ended. Nested calls run in the caller.

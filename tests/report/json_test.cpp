@@ -1,4 +1,5 @@
 // report.json and trace.json.gz: strict JSON, every key, nothing unmeasured without a reason, whatever names hold.
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -59,7 +60,8 @@ std::string gunzip(const std::string& path) {
 }
 
 json trace_of(const timeline::Timeline& timeline) {
-  const auto path = std::filesystem::temp_directory_path() / "ampprof_json_test.json.gz";
+  const auto path =
+      std::filesystem::temp_directory_path() / ("ampprof_json_test_" + std::to_string(getpid()) + ".json.gz");
   REQUIRE(report::write_trace(timeline, path.string()).empty());
   json trace = parse_strict(gunzip(path.string()));
   std::filesystem::remove(path);

@@ -7,8 +7,9 @@
 
 #include "libamp/backend/cpu/dense.h"
 #include "libamp/backend/cpu/gemm.h"
+#include "libamp/backend/cpu/lanes.h"
 #include "libamp/backend/cpu/serial_blas.h"
-#include "libamp/backend/cpu/vector_exp.h"
+#include "libamp/backend/cpu/vector_math.h"
 
 namespace amp::cpu {
 namespace {
@@ -109,21 +110,16 @@ void block_scores(const AttentionShape& s, const Block& b, const Mask<C>& mask, 
 // Softmax in place; returns the logarithm of the sum of exponentials. A row with nothing to see becomes zeros.
 template <typename C>
 C softmax_row(C* row, std::int64_t n) {
-  C top = -std::numeric_limits<C>::infinity();
-  for (std::int64_t i = 0; i < n; ++i) top = row[i] > top ? row[i] : top;
+  const C top = lane_max(row, n);
   bool has_nan = false;
-  for (std::int64_t i = 0; i < n; ++i) has_nan |= row[i] != row[i];
+  if (top == -std::numeric_limits<C>::infinity())
+    for (std::int64_t i = 0; i < n; ++i) has_nan |= row[i] != row[i];
   if (top == -std::numeric_limits<C>::infinity() && !has_nan) {
     std::fill_n(row, n, C(0));
     return top;
   }
-  C lanes[8] = {};
   for (std::int64_t i = 0; i < n; ++i) row[i] = vector_exp(row[i] - top);
-  std::int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (int k = 0; k < 8; ++k) lanes[k] += row[i + k];
-  for (; i < n; ++i) lanes[0] += row[i];
-  const C sum = ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+  const C sum = lane_sum<C>(n, [&](std::int64_t i) { return row[i]; });
   const C scale = C(1) / sum;
   for (std::int64_t j = 0; j < n; ++j) row[j] *= scale;
   return top + std::log(sum);
@@ -184,8 +180,7 @@ void head_backward(const AttentionShape& s, const Saved& t, const Mask<C>& mask,
             b.keys);
     for (std::int64_t r = 0; r < b.rows; ++r) {
       const C *gr = g_block + r * s.value_width, *orow = o + (b.first + r) * s.value_width;
-      C along = 0;
-      for (std::int64_t i = 0; i < s.value_width; ++i) along += gr[i] * orow[i];
+      const C along = lane_sum<C>(s.value_width, [&](std::int64_t i) { return gr[i] * orow[i]; });
       C *pr = p + r * b.keys, *dr = dp + r * b.keys;
       for (std::int64_t i = 0; i < b.keys; ++i) dr[i] = pr[i] * (dr[i] - along);
     }

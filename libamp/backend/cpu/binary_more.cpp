@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "libamp/backend/cpu/elementwise.h"
+#include "libamp/backend/cpu/vector_math.h"
 
 namespace amp::cpu {
 namespace {
@@ -164,7 +165,7 @@ Tensors tanh_backward(const OpCall& call) {
 Tensors silu_backward(const OpCall& call) {
   return binary_float(call, [](auto g, auto x) {
     using C = decltype(x);
-    const C s = C(1) / (C(1) + std::exp(-x));
+    const C s = vector_sigmoid(x);
     return static_cast<C>(g * s * (C(1) + x * (C(1) - s)));
   });
 }
@@ -173,13 +174,13 @@ Tensors gelu_backward(const OpCall& call) {
     return binary_float(call, [](auto g, auto x) {
       using C = decltype(x);
       const C k = static_cast<C>(0.79788456080286535588), cubic = static_cast<C>(0.044715);  // sqrt(2 / pi)
-      const C t = std::tanh(k * (x + cubic * x * x * x));
+      const C t = vector_tanh(k * (x + cubic * x * x * x));
       return static_cast<C>(g * C(0.5) * ((C(1) + t) + x * (C(1) - t * t) * k * (C(1) + 3 * cubic * x * x)));
     });
   return binary_float(call, [](auto g, auto x) {
     using C = decltype(x);
-    const C cdf = C(0.5) * (C(1) + std::erf(x * std::numbers::sqrt2_v<C> / 2));
-    const C pdf = std::exp(C(-0.5) * x * x) * static_cast<C>(0.39894228040143267794);  // 1 / sqrt(2 pi)
+    const C cdf = C(0.5) * (C(1) + vector_erf(x * std::numbers::sqrt2_v<C> / 2));
+    const C pdf = vector_exp(C(-0.5) * x * x) * static_cast<C>(0.39894228040143267794);  // 1 / sqrt(2 pi)
     return static_cast<C>(g * (cdf + x * pdf));
   });
 }

@@ -1,6 +1,7 @@
 // What the normalisations share: checks of dtypes, sums in fixed order, moments of a stretch.
 #pragma once
 #include "libamp/backend/cpu/dense.h"
+#include "libamp/backend/cpu/lanes.h"
 
 namespace amp::cpu {
 
@@ -16,16 +17,5 @@ inline void require_norm_dtypes(const OpCall& call, const Tensor& input,
 
 /// Dtype of saved means and inverse deviations.
 inline DType moment_dtype(DType input) { return input == DType::float64 ? DType::float64 : DType::float32; }
-
-/// Sums value(i) over [0, n) in eight lanes: vectorises, and the order is the same everywhere.
-template <typename C, typename F>
-C lane_sum(std::int64_t n, F value) {
-  C lanes[8] = {};
-  std::int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (int k = 0; k < 8; ++k) lanes[k] += value(i + k);
-  for (; i < n; ++i) lanes[0] += value(i);
-  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
-}
 
 }  // namespace amp::cpu

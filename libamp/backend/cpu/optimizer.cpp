@@ -33,10 +33,8 @@ void check_operands(const OpCall& call, std::size_t count) {
     if (call.has(i)) require_same_sizes(call, call.in(i), p, i == 1 ? "the gradient" : "the optimizer's state");
 }
 
-// a + b c rounded once, as PyTorch's kernels have it on both devices: the product of two floats is exact in double.
-inline float add_product(float a, float b, float c) {
-  return static_cast<float>(static_cast<double>(a) + static_cast<double>(b) * static_cast<double>(c));
-}
+// a + b c rounded once, as PyTorch's kernels have it on both devices.
+inline float add_product(float a, float b, float c) { return std::fma(b, c, a); }
 inline double add_product(double a, double b, double c) { return a + b * c; }
 
 template <typename C>

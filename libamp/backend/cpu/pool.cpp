@@ -187,6 +187,37 @@ void max_row(const PoolGeometry& g, const C* plane, std::int64_t od, std::int64_
   }
 }
 
+// The usual pooling, 2 x 2 by steps of 2: the larger of neighbours over the whole plane, then the larger of two rows.
+bool is_halving(const PoolGeometry& g) {
+  const auto halves = [&](int d) {
+    return g.kernel[d] == 2 && g.stride[d] == 2 && g.padding[d] == 0 && g.dilation[d] == 1 &&
+           2 * g.dims[d].out == g.dims[d].in;
+  };
+  return g.dims[0].in == 1 && g.kernel[0] == 1 && halves(1) && halves(2);
+}
+
+template <typename C>
+void halve_plane(const PoolGeometry& g, const C* __restrict in, C* __restrict best, std::int32_t* __restrict where,
+                 C* __restrict pair_best, std::int32_t* __restrict pair_where) {
+  const auto pairs = static_cast<std::int32_t>(g.in_positions() / 2);
+  for (std::int32_t i = 0; i < pairs; ++i) {
+    const C a = in[2 * i], b = in[2 * i + 1];
+    const bool take = (b > a) | (b != b);
+    pair_best[i] = take ? b : a;
+    pair_where[i] = 2 * i + static_cast<std::int32_t>(take);
+  }
+  const std::int64_t n = g.dims[2].out;
+  for (std::int64_t row = 0; row < g.dims[1].out; ++row) {
+    const C *a = pair_best + 2 * row * n, *b = a + n;
+    const std::int32_t *at_a = pair_where + 2 * row * n, *at_b = at_a + n;
+    for (std::int64_t o = 0; o < n; ++o) {
+      const bool take = (b[o] > a[o]) | (b[o] != b[o]);
+      best[row * n + o] = take ? b[o] : a[o];
+      where[row * n + o] = take ? at_b[o] : at_a[o];
+    }
+  }
+}
+
 // Outputs: the maxima, and where they are in their plane (int32).
 Tensors max_pool(const OpCall& call, int spatial) {
   const Tensor& input = call.in(0);
@@ -197,9 +228,16 @@ Tensors max_pool(const OpCall& call, int spatial) {
   const Tensor out = make_output(call, pooled_sizes(g, spatial, input.sizes()), input.dtype());
   const Tensor indices = empty(out.sizes(), DType::int32);
   const std::int64_t out_n = g.out_positions(), row = g.dims[2].out;
+  const bool halving = is_halving(g);
   with_float_type(call, input.dtype(), [&]<typename C>(TypeTag<C>) {
     for_planes<C>(g.planes, source, g.in_positions(), out, out_n, [&](std::int64_t plane, const C* in, C* to) {
       std::int32_t* where = indices.data<std::int32_t>() + plane * out_n;
+      if (halving) {
+        const auto pairs = static_cast<std::size_t>(g.in_positions() / 2);
+        const Workspace memory(pairs * (sizeof(C) + sizeof(std::int32_t)), true);
+        halve_plane<C>(g, in, to, where, memory.data<C>(), reinterpret_cast<std::int32_t*>(memory.data<C>() + pairs));
+        return;
+      }
       for (std::int64_t od = 0; od < g.dims[0].out; ++od)
         for (std::int64_t oh = 0; oh < g.dims[1].out; ++oh) {
           const std::int64_t at = (od * g.dims[1].out + oh) * row;

@@ -41,8 +41,10 @@ Tensors sum(const OpCall& call) {
   const Reduction plan = plan_reduction(call);
   const DType own = is_floating(in.dtype()) ? in.dtype() : DType::int64;
   Tensor out = reduction_output(call, plan, call.attributes.dtype("dtype", own));
-  with_compute_type(is_floating(in.dtype()) ? in.dtype() : out.dtype(),
-                    [&]<typename C>(TypeTag<C>) { reduce_into<C>(out, in, plan, [] { return SumFolder<C>{}; }); });
+  with_compute_type(is_floating(in.dtype()) ? in.dtype() : out.dtype(), [&]<typename C>(TypeTag<C>) {
+    if (!sum_rows_into<C>(out, in, plan, [](auto total) { return static_cast<C>(total); }))
+      reduce_into<C>(out, in, plan, [] { return SumFolder<C>{}; });
+  });
   return {out};
 }
 

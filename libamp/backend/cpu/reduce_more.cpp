@@ -40,10 +40,8 @@ struct MeanFolder {
   SumFolder<C> sum;
   std::int64_t count;
   void fold(const C* values, std::int64_t n) { sum.fold(values, n); }
-  C finish() const {
-    const double total = static_cast<double>((sum.lanes[0] + sum.lanes[1]) + (sum.lanes[2] + sum.lanes[3]));
-    return static_cast<C>(total / static_cast<double>(count));
-  }
+  void merge(const MeanFolder& other) { sum.merge(other.sum); }
+  C finish() const { return static_cast<C>(static_cast<double>(sum.total()) / static_cast<double>(count)); }
 };
 
 template <typename C>
@@ -52,6 +50,7 @@ struct ProductFolder {
   void fold(const C* values, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) product *= static_cast<Wide<C>>(values[i]);
   }
+  void merge(const ProductFolder& other) { product *= other.product; }
   C finish() const { return static_cast<C>(product); }
 };
 
@@ -69,6 +68,9 @@ struct ExtremeFolder {
       if (best != best) return;
     }
   }
+  void merge(const ExtremeFolder& other) {
+    if (!other.empty) fold(&other.best, 1);
+  }
   C finish() const { return best; }
 };
 
@@ -80,9 +82,14 @@ struct NormFolder {
     const auto each = [&](auto f) {
       for (std::int64_t i = 0; i < n; ++i) f(static_cast<double>(values[i] < 0 ? -values[i] : values[i]));
     };
-    if (p == 2)
-      each([&](double a) { total += a * a; });
-    else if (p == 1)
+    if (p == 2) {
+      double lanes[4] = {};  // four sums do not wait for each other
+      std::int64_t i = 0;
+      for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; ++k) lanes[k] += static_cast<double>(values[i + k]) * static_cast<double>(values[i + k]);
+      for (; i < n; ++i) lanes[0] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+      total += (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    } else if (p == 1)
       each([&](double a) { total += a; });
     else if (p == 0)
       each([&](double a) { total += a != 0 ? 1 : 0; });
@@ -92,6 +99,12 @@ struct NormFolder {
       each([&](double a) { total = a < total || a != a ? a : total; });
     else
       each([&](double a) { total += std::pow(a, p); });
+  }
+  void merge(const NormFolder& other) {
+    if (!std::isinf(p))
+      total += other.total;
+    else if (other.total != other.total || (p > 0 ? other.total > total : other.total < total))
+      total = other.total;
   }
   C finish() const {
     if (p == 2) return static_cast<C>(std::sqrt(total));

@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "libamp/backend/cpu/dense.h"
-#include "libamp/backend/cpu/vector_exp.h"
+#include "libamp/backend/cpu/lanes.h"
+#include "libamp/backend/cpu/vector_math.h"
 
 namespace amp::cpu {
 namespace {
@@ -45,44 +46,20 @@ void for_rows(const Rows& rows, const std::array<const Tensor*, N>& inputs, cons
   });
 }
 
-// Folds in eight lanes, so that the loop vectorises and the order is the same everywhere.
-template <typename C, typename F>
-C sum_lanes(std::int64_t n, F value) {
-  C lanes[8] = {};
-  std::int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (int k = 0; k < 8; ++k) lanes[k] += value(i + k);
-  for (; i < n; ++i) lanes[0] += value(i);
-  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
-}
-
-template <typename C>
-C max_of(const C* x, std::int64_t n) {
-  C lanes[8];
-  std::fill_n(lanes, 8, -std::numeric_limits<C>::infinity());
-  std::int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (int k = 0; k < 8; ++k) lanes[k] = x[i + k] > lanes[k] ? x[i + k] : lanes[k];
-  for (; i < n; ++i) lanes[0] = x[i] > lanes[0] ? x[i] : lanes[0];
-  C best = lanes[0];
-  for (const C lane : lanes) best = lane > best ? lane : best;
-  return best;
-}
-
-// A NaN is not seen by max_of, but makes the sum, and so the whole row, NaN.
+// A NaN is not seen by lane_max, but makes the sum, and so the whole row, NaN.
 template <typename C>
 void softmax_row(const C* x, C* out, std::int64_t n) {
-  const C top = max_of(x, n);
+  const C top = lane_max(x, n);
   for (std::int64_t i = 0; i < n; ++i) out[i] = vector_exp(x[i] - top);
-  const C scale = C(1) / sum_lanes<C>(n, [&](std::int64_t i) { return out[i]; });
+  const C scale = C(1) / lane_sum<C>(n, [&](std::int64_t i) { return out[i]; });
   for (std::int64_t i = 0; i < n; ++i) out[i] *= scale;
 }
 
 template <typename C>
 void log_softmax_row(const C* x, C* out, std::int64_t n) {
-  const C top = max_of(x, n);
+  const C top = lane_max(x, n);
   for (std::int64_t i = 0; i < n; ++i) out[i] = vector_exp(x[i] - top);
-  const C log_sum = std::log(sum_lanes<C>(n, [&](std::int64_t i) { return out[i]; }));
+  const C log_sum = std::log(lane_sum<C>(n, [&](std::int64_t i) { return out[i]; }));
   for (std::int64_t i = 0; i < n; ++i) out[i] = (x[i] - top) - log_sum;
 }
 
@@ -115,10 +92,10 @@ Tensors backward(const OpCall& call) {
     for_rows<C, 2>(rows, {&grad, &output}, out, [](const auto& in, C* result, std::int64_t n) {
       const C *g = in[0], *y = in[1];
       if constexpr (kLog) {
-        const C sum = sum_lanes<C>(n, [&](std::int64_t i) { return g[i]; });
+        const C sum = lane_sum<C>(n, [&](std::int64_t i) { return g[i]; });
         for (std::int64_t i = 0; i < n; ++i) result[i] = g[i] - vector_exp(y[i]) * sum;
       } else {
-        const C sum = sum_lanes<C>(n, [&](std::int64_t i) { return g[i] * y[i]; });
+        const C sum = lane_sum<C>(n, [&](std::int64_t i) { return g[i] * y[i]; });
         for (std::int64_t i = 0; i < n; ++i) result[i] = y[i] * (g[i] - sum);
       }
     });

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "libamp/backend/cpu/elementwise.h"
+#include "libamp/backend/cpu/vector_math.h"
 
 namespace amp::cpu {
 namespace {
@@ -63,10 +64,6 @@ double inverse_erf(double y) {
 }
 
 template <typename C>
-C sigmoid_of(C x) {
-  return C(1) / (C(1) + std::exp(-x));
-}
-template <typename C>
 C round_half_even(C x) {
   if constexpr (std::is_integral_v<C>)
     return x;
@@ -89,10 +86,10 @@ AMP_UNARY_FLOAT(atan, std::atan(x))
 AMP_UNARY_FLOAT(cosh, std::cosh(x))
 AMP_UNARY_FLOAT(sinh, std::sinh(x))
 AMP_UNARY_FLOAT(tan, std::tan(x))
-AMP_UNARY_FLOAT(tanh, std::tanh(x))
+AMP_UNARY_FLOAT(tanh, vector_tanh(x))
 AMP_UNARY_FLOAT(sin, std::sin(x))
 AMP_UNARY_FLOAT(cos, std::cos(x))
-AMP_UNARY_FLOAT(erf, std::erf(x))
+AMP_UNARY_FLOAT(erf, vector_erf(x))
 AMP_UNARY_FLOAT(erfinv, inverse_erf(x))
 AMP_UNARY_FLOAT(exp, std::exp(x))
 AMP_UNARY_FLOAT(expm1, std::expm1(x))
@@ -103,9 +100,9 @@ AMP_UNARY_FLOAT(log1p, std::log1p(x))
 AMP_UNARY_FLOAT(reciprocal, 1 / x)
 AMP_UNARY_FLOAT(rsqrt, 1 / std::sqrt(x))
 AMP_UNARY_FLOAT(sqrt, std::sqrt(x))
-AMP_UNARY_FLOAT(sigmoid, sigmoid_of(x))
+AMP_UNARY_FLOAT(sigmoid, vector_sigmoid(x))
 AMP_UNARY_FLOAT(log_sigmoid, (x < 0 ? x : 0) - std::log1p(std::exp(-std::abs(x))))
-AMP_UNARY_FLOAT(silu, x* sigmoid_of(x))
+AMP_UNARY_FLOAT(silu, x* vector_sigmoid(x))
 #undef AMP_UNARY_FLOAT
 
 Tensors abs(const OpCall& call) {
@@ -139,11 +136,11 @@ Tensors gelu(const OpCall& call) {
     return unary_float(call, [](auto x) {
       using C = decltype(x);
       const C inner = static_cast<C>(kSqrt2OverPi) * (x + static_cast<C>(kGeluCubic) * x * x * x);
-      return static_cast<C>(C(0.5) * x * (C(1) + std::tanh(inner)));
+      return static_cast<C>(C(0.5) * x * (C(1) + vector_tanh(inner)));
     });
   return unary_float(call, [](auto x) {
     using C = decltype(x);
-    return static_cast<C>(C(0.5) * x * (C(1) + std::erf(x * std::numbers::sqrt2_v<C> / 2)));
+    return static_cast<C>(C(0.5) * x * (C(1) + vector_erf(x * std::numbers::sqrt2_v<C> / 2)));
   });
 }
 Tensors leaky_relu(const OpCall& call) {
