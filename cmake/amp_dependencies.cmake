@@ -2,6 +2,7 @@
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(nlohmann_json REQUIRED)
 
 # A CUDA toolkit is optional: it brings the CUDA backend, and NVTX's headers. cuDNN is optional beside it.
 find_package(CUDAToolkit 12 QUIET)
@@ -23,9 +24,6 @@ endif()
 include(amp_find_nvtx)
 include(amp_find_cblas)
 
-if(AMP_PROFILER OR AMP_TESTS)
-  find_package(nlohmann_json REQUIRED)
-endif()
 if(AMP_PROFILER OR AMP_EXAMPLES)
   find_package(CLI11 REQUIRED)
 endif()

@@ -62,7 +62,13 @@ std::optional<amp::DType> low_precision(const std::string& precision) {
 void train(const Options& options) {
   const amp::Device device = amp::device(options.device);
   amp::require_available(device.type, "--device");
-  const amp::io::ImageDataset training(options.data, "train"), test(options.data, "t10k");
+  // Unshuffled, as the curves of other frameworks that this program is compared with.
+  amp::data::DataLoader loader(amp::data::IdxDataset(options.data, "train"),
+                               {.batch_size = options.batch, .drop_last = true});
+  if (loader.size() == 0)
+    amp::fail(amp::ErrorCode::value, "--batch",
+              fmt::format("got {}, need at most the {} images there are", options.batch, loader.dataset().size()));
+  const amp::io::ImageDataset test(options.data, "t10k");
   amp::manual_seed(options.seed);
   amp::nn::Sequential model = fashion::make_model(options.model);
   if (options.init == "curves") fashion::fill_reproducibly(model);
@@ -77,22 +83,23 @@ void train(const Options& options) {
     amp::fail(amp::ErrorCode::runtime, "--losses", options.losses + " cannot be written");
 
   Progress progress(options);
-  for (std::int64_t step = 0; step < options.steps; ++step) {
-    const amp::Tensor images = training.images(step * options.batch, options.batch);
-    const amp::Tensor labels = training.labels(step * options.batch, options.batch);
-    optimizer.zero_grad();
-    amp::Tensor loss;
-    {
-      const amp::autocast region(device, {.dtype = low, .enabled = low.has_value(), .policy = policy});
-      loss = amp::cross_entropy(model(images), labels);
+  std::int64_t step = 0;
+  while (step < options.steps)
+    for (const auto& [images, labels] : loader) {
+      optimizer.zero_grad();
+      amp::Tensor loss;
+      {
+        const amp::autocast region(device, {.dtype = low, .enabled = low.has_value(), .policy = policy});
+        loss = amp::cross_entropy(model(images), labels);
+      }
+      scaler.scale(loss).backward();
+      const bool skipped = scaler.step(optimizer).skipped;
+      scaler.update();
+      const double value = loss.item();
+      if (losses != nullptr) fmt::print(losses, "{:.9g}\n", value);
+      progress.show(step, value, scaler.get_scale(), skipped);
+      if (++step == options.steps) break;
     }
-    scaler.scale(loss).backward();
-    const bool skipped = scaler.step(optimizer).skipped;
-    scaler.update();
-    const double value = loss.item();
-    if (losses != nullptr) fmt::print(losses, "{:.9g}\n", value);
-    progress.show(step, value, scaler.get_scale(), skipped);
-  }
   if (losses != nullptr) std::fclose(losses);
   if (options.precision == "fp16") fmt::print("loss scale: {:g}\n", scaler.get_scale());
   // A trained model is used in the precision it was trained in.

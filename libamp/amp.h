@@ -1,10 +1,16 @@
 // All of libamp in one include, in namespace amp: tensors, ops, autograd, autocast, GradScaler, modules (amp::nn),
-// optimizers, data files (amp::io), and listening to what the library decides (amp::observe).
+// optimizers, files (amp::io), data sets (amp::data), and listening to what the library decides (amp::observe).
 #pragma once
 #include "libamp/autocast/scope.h"
 #include "libamp/autograd/autograd.h"
 #include "libamp/core/step_clock.h"
+#include "libamp/data/data_loader.h"
+#include "libamp/data/dataset.h"
+#include "libamp/io/checkpoint.h"
+#include "libamp/io/csv.h"
 #include "libamp/io/idx.h"
+#include "libamp/io/npy.h"
+#include "libamp/io/safetensors.h"
 #include "libamp/nn/activations.h"
 #include "libamp/nn/buffer_snapshot.h"
 #include "libamp/nn/clip.h"

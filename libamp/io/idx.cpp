@@ -119,22 +119,36 @@ ImageDataset::ImageDataset(const std::string& dir, const std::string& prefix)
 // quotient in the last bit, which is enough for two training runs to part ways after forty steps.
 constexpr float kPerLevel = 1.0f / 255.0f;
 
-Tensor ImageDataset::images(std::int64_t begin, std::int64_t count) const {
+Tensor ImageDataset::images(std::span<const std::int64_t> rows) const {
   const std::int64_t area = height() * width();
-  const Tensor batch = empty({count, 1, height(), width()});
+  const Tensor batch = empty({static_cast<std::int64_t>(rows.size()), 1, height(), width()});
   float* out = batch.data<float>();
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint8_t* row = images_.bytes.data() + (begin + i) % size() * area;
-    for (std::int64_t k = 0; k < area; ++k) out[i * area + k] = static_cast<float>(row[k]) * kPerLevel;
+  for (const std::int64_t row : rows) {
+    const std::uint8_t* from = images_.bytes.data() + row * area;
+    for (std::int64_t k = 0; k < area; ++k) out[k] = static_cast<float>(from[k]) * kPerLevel;
+    out += area;
   }
   return batch;
 }
 
-Tensor ImageDataset::labels(std::int64_t begin, std::int64_t count) const {
-  const Tensor batch = empty({count}, DType::int64);
-  for (std::int64_t i = 0; i < count; ++i)
-    batch.data<std::int64_t>()[i] = labels_.bytes[static_cast<std::size_t>((begin + i) % size())];
+Tensor ImageDataset::labels(std::span<const std::int64_t> rows) const {
+  const Tensor batch = empty({static_cast<std::int64_t>(rows.size())}, DType::int64);
+  std::transform(rows.begin(), rows.end(), batch.data<std::int64_t>(),
+                 [&](std::int64_t row) { return labels_.bytes[static_cast<std::size_t>(row)]; });
   return batch;
+}
+
+std::vector<std::int64_t> ImageDataset::round_the_end(std::int64_t begin, std::int64_t count) const {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) rows[static_cast<std::size_t>(i)] = (begin + i) % size();
+  return rows;
+}
+
+Tensor ImageDataset::images(std::int64_t begin, std::int64_t count) const {
+  return images(round_the_end(begin, count));
+}
+Tensor ImageDataset::labels(std::int64_t begin, std::int64_t count) const {
+  return labels(round_the_end(begin, count));
 }
 
 }  // namespace amp::io

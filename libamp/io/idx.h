@@ -1,6 +1,7 @@
 // IDX files, the format of MNIST and its kin: reader, and the pairs of image and label files that make a data set.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,12 @@ class ImageDataset {
   [[nodiscard]] Tensor images(std::int64_t begin, std::int64_t count) const;
   /// int64 [count]
   [[nodiscard]] Tensor labels(std::int64_t begin, std::int64_t count) const;
+  /// The same for any rows, each in [0, size()).
+  [[nodiscard]] Tensor images(std::span<const std::int64_t> rows) const;
+  [[nodiscard]] Tensor labels(std::span<const std::int64_t> rows) const;
 
  private:
+  [[nodiscard]] std::vector<std::int64_t> round_the_end(std::int64_t begin, std::int64_t count) const;
   Idx images_, labels_;
 };
 

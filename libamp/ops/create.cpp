@@ -127,6 +127,19 @@ void manual_seed(std::uint64_t value) {
   seed = value;
   position = 0;
 }
+Tensor get_rng_state() {
+  const std::uint64_t state[] = {seed, position};
+  return from_memory(state, {sizeof state}, DType::uint8);
+}
+void set_rng_state(const Tensor& state) {
+  std::uint64_t values[2] = {};
+  if (!state.defined() || state.dtype() != DType::uint8 || !(state.sizes() == Shape{sizeof values}) ||
+      !state.is_contiguous())
+    fail(ErrorCode::value, "set_rng_state", "need the uint8[16] that get_rng_state gives, got " + describe(state));
+  std::memcpy(values, state.raw(), sizeof values);
+  seed = values[0];
+  position = values[1];
+}
 Tensor rand(const Shape& sizes, const TensorOptions& options) {
   const Stream stream(numel_of(sizes));
   return filled(sizes, options, [&](std::int64_t i) { return stream.uniform(i); });

@@ -27,6 +27,10 @@ Tensor from_memory(const void* data, const Shape& sizes, DType dtype);
 
 /// Seeds this process's generator (Philox 4x32-10; not PyTorch's CPU stream, so random values differ from PyTorch's).
 void manual_seed(std::uint64_t seed);
+/// The generator's seed and position, uint8 [16]: with them a resumed run draws on where the first stopped.
+Tensor get_rng_state();
+/// Throws Error(value) for anything else than what get_rng_state gives.
+void set_rng_state(const Tensor& state);
 /// Uniform in [0, 1) and standard normal.
 Tensor rand(const Shape& sizes, const TensorOptions& options = {});
 Tensor randn(const Shape& sizes, const TensorOptions& options = {});

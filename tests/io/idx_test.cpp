@@ -2,38 +2,15 @@
 #include "libamp/io/idx.h"
 
 #include <catch2/catch_test_macros.hpp>
-#include <cstdio>
-#include <filesystem>
 #include <string>
 
+#include "tests/support/folder.h"
 #include "tests/support/toy_training.h"
 
 using namespace amp;
 using namespace amp::testing;
-namespace fs = std::filesystem;
 
 namespace {
-
-class Folder {
- public:
-  Folder()
-      : path_(fs::temp_directory_path() / ("amp_idx_test_" + std::to_string(reinterpret_cast<std::uintptr_t>(this)))) {
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  [[nodiscard]] std::string write(const std::string& name, const std::string& bytes) const {
-    const std::string path = path_ / name;
-    std::FILE* file = std::fopen(path.c_str(), "wb");
-    REQUIRE(file != nullptr);
-    std::fwrite(bytes.data(), 1, bytes.size(), file);
-    std::fclose(file);
-    return path;
-  }
-  [[nodiscard]] std::string path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string big_endian(std::uint32_t v) {
   return {static_cast<char>(v >> 24), static_cast<char>(v >> 16), static_cast<char>(v >> 8), static_cast<char>(v)};
