@@ -175,7 +175,7 @@ Tensor read_npy(const std::string& path) {
   const std::uint64_t there = file.size() - begin - length;
   const auto bytes = bytes_of(header);
   if (bytes != there)
-    file.refuse(fmt::format("{} bytes of data, need {} for {}{}", there,
+    file.refuse(fmt::format("holds {} bytes of data, need {} for {}{}", there,
                             bytes ? fmt::format("{}", *bytes) : "more than there can be", name(header.dtype),
                             to_string(header.sizes)));
   Shape sizes = header.sizes;

@@ -45,7 +45,8 @@ class Watched : public data::Dataset {
     // The later of two neighbours is ready first.
     std::this_thread::sleep_for(std::chrono::microseconds(index % 2 == 0 ? 300 : 0));
     if (index == bad_) fail(ErrorCode::io, "Watched", "example " + std::to_string(index) + " is damaged");
-    return {scalar_tensor(static_cast<double>(index)), scalar_tensor(0)};
+    const Tensor value = scalar_tensor(static_cast<double>(index));
+    return {value, value};
   }
   mutable std::atomic<std::int64_t> asked{0};
 
