@@ -109,20 +109,25 @@ Shape pooled_sizes(const PoolGeometry& g, int spatial, const Shape& in_sizes) {
   return sizes;
 }
 
-// Calls run(plane, in, out) for each plane, `in` widened to C, `out` written back.
+// Calls run(plane, in, out) for each plane, `in` widened to C, `out` written back; or run(plane, in, out, scratch),
+// with as many bytes of its own for each thread as are asked for.
 template <typename C, typename F>
-void for_planes(std::int64_t planes, const Tensor& in, std::int64_t in_n, const Tensor& out, std::int64_t out_n,
-                F run) {
+void for_planes(std::int64_t planes, const Tensor& in, std::int64_t in_n, const Tensor& out, std::int64_t out_n, F run,
+                std::size_t scratch_bytes = 0) {
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, in_n + out_n));
   const auto buffer_bytes = [](const Tensor& t, std::int64_t n) {
     return t.dtype() == kDTypeOf<C> ? 0 : static_cast<std::size_t>(n) * sizeof(C);
   };
   parallel_for(planes, grain, [&](std::int64_t begin, std::int64_t end) {
     const Workspace in_buffer(buffer_bytes(in, in_n), false), out_buffer(buffer_bytes(out, out_n), false);
+    const Workspace scratch(scratch_bytes, true);
     for (std::int64_t plane = begin; plane < end; ++plane) {
       const C* from = load_block<C>(in, plane * in_n, 1, in_n, in_buffer.template data<C>());
       const Piece<C> to(out, plane * out_n, out_n, out_buffer.template data<C>());
-      run(plane, from, to.data());
+      if constexpr (std::is_invocable_v<F, std::int64_t, const C*, C*, void*>)
+        run(plane, from, to.data(), scratch.template data<char>());
+      else
+        run(plane, from, to.data());
       to.store();
     }
   });
@@ -230,12 +235,11 @@ Tensors max_pool(const OpCall& call, int spatial) {
   const std::int64_t out_n = g.out_positions(), row = g.dims[2].out;
   const bool halving = is_halving(g);
   with_float_type(call, input.dtype(), [&]<typename C>(TypeTag<C>) {
-    for_planes<C>(g.planes, source, g.in_positions(), out, out_n, [&](std::int64_t plane, const C* in, C* to) {
+    const auto plane_maxima = [&](std::int64_t plane, const C* in, C* to, void* scratch) {
       std::int32_t* where = indices.data<std::int32_t>() + plane * out_n;
       if (halving) {
-        const auto pairs = static_cast<std::size_t>(g.in_positions() / 2);
-        const Workspace memory(pairs * (sizeof(C) + sizeof(std::int32_t)), true);
-        halve_plane<C>(g, in, to, where, memory.data<C>(), reinterpret_cast<std::int32_t*>(memory.data<C>() + pairs));
+        C* pair_best = static_cast<C*>(scratch);
+        halve_plane<C>(g, in, to, where, pair_best, reinterpret_cast<std::int32_t*>(pair_best + g.in_positions() / 2));
         return;
       }
       for (std::int64_t od = 0; od < g.dims[0].out; ++od)
@@ -243,7 +247,10 @@ Tensors max_pool(const OpCall& call, int spatial) {
           const std::int64_t at = (od * g.dims[1].out + oh) * row;
           max_row<C>(g, in, od, oh, to + at, where + at);
         }
-    });
+    };
+    const auto pairs = static_cast<std::size_t>(g.in_positions() / 2);
+    for_planes<C>(g.planes, source, g.in_positions(), out, out_n, plane_maxima,
+                  halving ? pairs * (sizeof(C) + sizeof(std::int32_t)) : 0);
   });
   return {out, indices};
 }
