@@ -141,6 +141,13 @@ Cost bilinear(const OpCall& call) {
           input_bytes(call) + rows * outs * static_cast<double>(size_of(x.dtype()))};
 }
 
+Cost decomposition(const OpCall& call) {
+  const Tensor& a = call.in(0);
+  if (a.dim() < 2) return {kUnknown, kUnknown};
+  const double rows = static_cast<double>(a.size(-2)), columns = static_cast<double>(a.size(-1));
+  return {2 * elements(a) * std::min(rows, columns), 2 * input_bytes(call)};
+}
+
 Cost composite(const OpCall&) { return {kUnknown, kUnknown}; }
 
 Cost attention(const OpCall& call) {

@@ -16,11 +16,12 @@ Cost conv(const OpCall& call);       // 2 per output element and weight of its c
 Cost conv_transpose(const OpCall& call);        // 2 per input element and weight of its channel
 Cost conv_backward_weight(const OpCall& call);  // as the forward convolution
 Cost unscale(const OpCall& call);               // each gradient read, multiplied and written
-Cost optimizer(const OpCall& call);   // two operations per element of state; state and parameter read and written
-Cost add_matmul(const OpCall& call);  // the product of inputs 1 and 2, plus the addend
-Cost bilinear(const OpCall& call);    // 2 rows out (in1 in2 + in2)
-Cost composite(const OpCall& call);   // counted in the ops inside
-Cost attention(const OpCall& call);   // two products for each query and key
+Cost optimizer(const OpCall& call);      // two operations per element of state; state and parameter read and written
+Cost add_matmul(const OpCall& call);     // the product of inputs 1 and 2, plus the addend
+Cost bilinear(const OpCall& call);       // 2 rows out (in1 in2 + in2)
+Cost decomposition(const OpCall& call);  // 2 rows columns min(rows, columns) per matrix: the order of what it takes
+Cost composite(const OpCall& call);      // counted in the ops inside
+Cost attention(const OpCall& call);      // two products for each query and key
 Cost attention_backward(const OpCall& call);  // five of them
 
 }  // namespace amp::cost

@@ -1,5 +1,8 @@
 // Bodies of the losses that are written with other ops, following PyTorch's definitions.
+#include <limits>
+
 #include "libamp/dispatch/backend.h"
+#include "libamp/dispatch/run_op.h"
 #include "libamp/ops/ops.h"
 
 namespace amp::composite {
@@ -83,6 +86,18 @@ Tensors multilabel_margin_loss(const OpCall& call) {
   const Tensor left_out = logical_or(unsqueeze(eq(counted, 0), 2), unsqueeze(gt(marks, 0), 1));
   const Tensor loss = sum(masked_fill(margins, left_out, 0), {1, 2}, false, x.dtype()) / static_cast<double>(classes);
   return {reduce(call, input.dim() == 1 ? reshape(loss, {}) : loss)};
+}
+
+Tensors ctc_loss(const OpCall& call) {
+  Tensor losses = run_op1({OpId::ctc_loss_nll,
+                           {call.in(0), call.in(1), call.in(2), call.in(3)},
+                           {{"blank", call.attributes.integer("blank", 0)}},
+                           {}});
+  if (call.attributes.flag("zero_infinity", false))
+    losses = masked_fill(losses, eq(losses, std::numeric_limits<double>::infinity()), 0);
+  if (call.attributes.text("reduction", "mean") == "mean")
+    return {mean(losses / clamp(call.in(3), 1).to(losses.dtype()))};
+  return {reduce(call, losses)};
 }
 
 }  // namespace amp::composite

@@ -3,7 +3,9 @@
 
 #include "libamp/autocast/scope.h"
 #include "libamp/dispatch/run_op.h"
+#include "libamp/ops/conv.h"
 #include "libamp/ops/math.h"
+#include "libamp/ops/pointwise.h"
 #include "libamp/ops/product.h"
 #include "libamp/ops/view.h"
 
@@ -49,6 +51,23 @@ Tensor chain(const OpCall& call, const Tensors& matrices) {
 }
 
 }  // namespace
+
+Tensors addmm_activation(const OpCall& call) {
+  const Tensor sum =
+      addmm(call.in(0), call.in(1), call.in(2), call.attributes.number("beta", 1), call.attributes.number("alpha", 1));
+  return {call.attributes.flag("use_gelu", false) ? gelu(sum, "tanh") : relu(sum)};
+}
+
+// [time, batch, in] and [kernel, in, out] turned to conv1d's order, and back.
+Tensors conv_tbc(const OpCall& call) {
+  const Tensor &input = call.in(0), &weight = call.in(1);
+  if (input.dim() != 3 || weight.dim() != 3)
+    call.fail("needs an input [time, batch, in] and a weight [kernel, in, out]: got " + describe(input) + " and " +
+              describe(weight));
+  const Tensor out = conv1d(permute(input, {1, 2, 0}), permute(weight, {2, 1, 0}), call.in(2), 1,
+                            SizeList(call.attributes.integer("pad", 0)).values());
+  return {permute(out, {2, 0, 1})};
+}
 
 Tensors chain_matmul(const OpCall& call) { return {chain(call, call.inputs)}; }
 

@@ -112,6 +112,21 @@ Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor&
   return conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation);
 }
 
+Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, const SizeList& stride,
+                   const SizeList& padding, const SizeList& dilation, bool transposed, const SizeList& output_padding,
+                   std::int64_t groups) {
+  const int spatial = weight.dim() - 2;
+  if (spatial < 1 || spatial > 3 || input.dim() != weight.dim())
+    fail(ErrorCode::runtime, "convolution",
+         "needs one to three spatial dims, and a batch: got " + describe(input) + " and weight " + describe(weight));
+  if (transposed)
+    return conv_transpose(spatial, input, weight, bias, stride, padding, output_padding, groups, dilation);
+  return conv(spatial, input, weight, bias, stride, padding.values(), dilation, groups);
+}
+Tensor conv_tbc(const Tensor& input, const Tensor& weight, const Tensor& bias, std::int64_t pad) {
+  return run_op1({OpId::conv_tbc, {input, weight, bias}, {{"pad", pad}}, {}});
+}
+
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
   return run_op1({kConv[weight.dim() - 3], {input, weight, bias}, attributes_of(options), {}});
 }

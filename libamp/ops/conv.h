@@ -26,6 +26,13 @@ Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor&
                         const SizeList& padding = 0, const SizeList& output_padding = 0, std::int64_t groups = 1,
                         const SizeList& dilation = 1);
 
+/// torch.convolution: any of the six, by the weight's dims. Batched input.
+Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, const SizeList& stride,
+                   const SizeList& padding, const SizeList& dilation, bool transposed, const SizeList& output_padding,
+                   std::int64_t groups);
+/// Over the first of [time, batch, in] with weight [kernel, in, out] and bias [out] -> [time', batch, out]
+Tensor conv_tbc(const Tensor& input, const Tensor& weight, const Tensor& bias, std::int64_t pad = 0);
+
 /// What the gradients of convolutions are made of. All lists have one number per spatial dim.
 struct ConvOptions {
   Shape stride, padding, dilation;

@@ -88,6 +88,38 @@ Tensor zeros_like(const Tensor& like) { return zeros(like.sizes(), {.dtype = lik
 Tensor ones_like(const Tensor& like) { return ones(like.sizes(), {.dtype = like.dtype(), .device = like.device()}); }
 Tensor empty_like(const Tensor& like) { return empty(like.sizes(), like.dtype(), like.device()); }
 
+Tensor full_like(const Tensor& like, double value) {
+  return full(like.sizes(), value, {.dtype = like.dtype(), .device = like.device()});
+}
+Tensor rand_like(const Tensor& like) { return rand(like.sizes(), {.dtype = like.dtype(), .device = like.device()}); }
+Tensor randn_like(const Tensor& like) { return randn(like.sizes(), {.dtype = like.dtype(), .device = like.device()}); }
+
+Tensor eye(std::int64_t n, const TensorOptions& options) { return eye(n, n, options); }
+Tensor eye(std::int64_t n, std::int64_t m, const TensorOptions& options) {
+  return filled({n, m}, options, [m](std::int64_t i) { return i / m == i % m ? 1 : 0; });
+}
+Tensor arange(double start, double end, double step, const TensorOptions& options) {
+  if (step == 0 || !std::isfinite(start) || !std::isfinite(end) || (end - start) / step < 0)
+    fail(ErrorCode::runtime, "arange",
+         "the range has no end: got start " + std::to_string(start) + ", end " + std::to_string(end) + ", step " +
+             std::to_string(step));
+  return filled({static_cast<std::int64_t>(std::ceil((end - start) / step))}, options,
+                [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
+}
+Tensor linspace(double start, double end, std::int64_t steps, const TensorOptions& options) {
+  if (steps < 0) fail(ErrorCode::runtime, "linspace", "needs a number from 0: got " + std::to_string(steps) + " steps");
+  const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
+  // From the nearer end, so that the last one is `end` itself.
+  return filled({steps}, options, [=](std::int64_t i) {
+    return i < steps / 2 || steps == 1 ? start + step * static_cast<double>(i)
+                                       : end - step * static_cast<double>(steps - 1 - i);
+  });
+}
+Tensor logspace(double start, double end, std::int64_t steps, double base, const TensorOptions& options) {
+  const std::vector<double> powers = linspace(start, end, steps, {.dtype = DType::float64}).to_vector();
+  return filled({steps}, options, [&](std::int64_t i) { return std::pow(base, powers[static_cast<std::size_t>(i)]); });
+}
+
 Tensor arange(std::int64_t end, const TensorOptions& options) {
   return filled({end < 0 ? 0 : end}, options, [](std::int64_t i) { return i; });
 }
@@ -163,6 +195,59 @@ Tensor randperm(std::int64_t n) {
   for (std::int64_t i = n - 1; i > 0; --i)
     std::swap(values[i], values[stream.bits(i) % static_cast<std::uint64_t>(i + 1)]);
   return t;
+}
+
+Tensor bernoulli(const Tensor& p) {
+  const std::vector<double> chances = p.to_vector();
+  for (const double c : chances)
+    if (!(c >= 0 && c <= 1))
+      fail(ErrorCode::runtime, "bernoulli", "needs probabilities in [0, 1]: got " + std::to_string(c));
+  const Stream stream(p.numel());
+  return filled(p.sizes(), {.dtype = p.dtype(), .device = p.device()},
+                [&](std::int64_t i) { return stream.uniform(i) < chances[static_cast<std::size_t>(i)] ? 1 : 0; });
+}
+
+Tensor multinomial(const Tensor& input, std::int64_t num_samples, bool replacement) {
+  if (input.dim() < 1 || input.dim() > 2 || !input.is_floating_point() || num_samples < 1)
+    fail(ErrorCode::runtime, "multinomial",
+         "needs weights in one or two dims and a number from 1: got " + describe(input) + " and " +
+             std::to_string(num_samples));
+  const std::int64_t n = input.size(-1), rows = input.dim() == 2 ? input.size(0) : 1;
+  std::vector<double> weights = input.to_vector();
+  Shape sizes = input.sizes();
+  sizes[sizes.size() - 1] = num_samples;
+  Tensor out = empty(sizes, DType::int64, input.device());
+  const Stream stream(rows * num_samples);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    double* own = weights.data() + row * n;
+    double total = 0;
+    std::int64_t positive = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (!(own[i] >= 0) || std::isinf(own[i]))
+        fail(ErrorCode::runtime, "multinomial",
+             "needs finite weights that are not negative: got " + std::to_string(own[i]));
+      total += own[i];
+      positive += own[i] > 0 ? 1 : 0;
+    }
+    if (positive == 0 || (!replacement && positive < num_samples))
+      fail(ErrorCode::runtime, "multinomial",
+           "there are not enough weights above zero: got " + std::to_string(positive) + ", need " +
+               std::to_string(replacement ? 1 : num_samples));
+    for (std::int64_t k = 0; k < num_samples; ++k) {
+      double rest = stream.uniform(row * num_samples + k) * total;
+      std::int64_t chosen = -1;
+      for (std::int64_t i = 0; i < n && (chosen < 0 || rest >= 0); ++i) {
+        if (own[i] <= 0) continue;
+        chosen = i;  // the last one that has a weight, should rounding leave a rest
+        rest -= own[i];
+      }
+      out.data<std::int64_t>()[row * num_samples + k] = chosen;
+      if (replacement) continue;
+      total -= own[chosen];
+      own[chosen] = 0;
+    }
+  }
+  return out;
 }
 
 }  // namespace amp

@@ -1,8 +1,14 @@
 // User-facing losses: check the arguments, build the call, run it.
 #include "libamp/ops/loss.h"
 
+#include <cmath>
+#include <numbers>
+
 #include "libamp/dispatch/run_op.h"
 #include "libamp/ops/math.h"
+#include "libamp/ops/pointwise.h"
+#include "libamp/ops/reduce.h"
+#include "libamp/ops/view.h"
 
 namespace amp {
 namespace {
@@ -115,6 +121,52 @@ Tensor multi_margin_loss(const Tensor& input, const Tensor& target, double p, do
 Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, std::string_view reduction) {
   require_same_sizes(input, target, "multilabel_margin_loss", ErrorCode::runtime);
   return run1(OpId::multilabel_margin_loss, {input, target}, reduced(reduction, "multilabel_margin_loss"));
+}
+
+namespace {
+
+Tensor reduce_loss(const Tensor& loss, std::string_view reduction, const char* where) {
+  static_cast<void>(reduced(reduction, where));
+  return reduction == "none" ? loss : reduction == "sum" ? sum(loss) : mean(loss);
+}
+
+}  // namespace
+
+Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
+                                   std::string_view reduction) {
+  Tensor loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input));
+  if (weight.defined()) loss = loss * weight;
+  return reduce_loss(mean(loss, {-1}), reduction, "multilabel_soft_margin_loss");
+}
+
+Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor& var, bool full, double eps,
+                         std::string_view reduction) {
+  Tensor spread = var;
+  // One variance for each row: [..., 1], or without that dim.
+  if (!(var.sizes() == input.sizes()) && var.dim() + 1 == input.dim()) spread = unsqueeze(var, -1);
+  if (any(lt(var, 0)).item<bool>())
+    fail(ErrorCode::value, "gaussian_nll_loss", "variances must not be negative: got " + describe(var));
+  // The limit is set without a gradient, as in PyTorch.
+  const Tensor limited = spread + (clamp(spread, eps) - spread).detach();
+  const Tensor difference = input - target;
+  Tensor loss = (log(limited) + difference * difference / limited) * 0.5;
+  if (full) loss = loss + 0.5 * std::log(2 * std::numbers::pi);
+  return reduce_loss(loss, reduction, "gaussian_nll_loss");
+}
+
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, std::int64_t blank, std::string_view reduction, bool zero_infinity) {
+  Attributes attributes = reduced(reduction, "ctc_loss");
+  attributes.set("blank", blank);
+  attributes.set("zero_infinity", zero_infinity);
+  const auto whole = [](const Tensor& t) { return to(reshape(t, {-1}), DType::int64); };
+  const bool single = log_probs.dim() == 2;
+  const Tensor labels = to(single && targets.dim() == 1 ? unsqueeze(targets, 0) : targets, DType::int64);
+  const Tensor loss =
+      run1(OpId::ctc_loss,
+           {single ? unsqueeze(log_probs, 1) : log_probs, labels, whole(input_lengths), whole(target_lengths)},
+           std::move(attributes));
+  return single && reduction == "none" ? squeeze(loss, 0) : loss;
 }
 
 }  // namespace amp

@@ -42,4 +42,18 @@ Tensor multi_margin_loss(const Tensor& input, const Tensor& target, double p = 1
 /// input, target [N, C] or [C]; target: int64 classes, of which those before the first -1 count.
 Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, std::string_view reduction = "mean");
 
+/// The mean over classes of the binary cross entropies of logits. input, target [..., C]; weight [C].
+Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target, const Tensor& weight = {},
+                                   std::string_view reduction = "mean");
+/// (log max(var, eps) + (input - target)^2 / max(var, eps)) / 2, + log(2 pi) / 2 with `full`. var broadcasts.
+Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor& var, bool full = false,
+                         double eps = 1e-6, std::string_view reduction = "mean");
+/// Minus the log probability of target sequences under all alignments. log_probs [time, batch, classes] or
+/// [time, classes]; targets [batch, longest], or all in a row; lengths [batch] (or []), int64. reduction: mean (of the
+/// losses divided by their target lengths), sum, none. zero_infinity: impossible alignments count as zero.
+/// Float32 under the CPU's rules.
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, std::int64_t blank = 0, std::string_view reduction = "mean",
+                bool zero_infinity = false);
+
 }  // namespace amp

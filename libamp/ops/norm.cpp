@@ -40,6 +40,13 @@ Tensor layer_norm(const Tensor& input, const Shape& normalized_shape, const Tens
   return run_op1({OpId::layer_norm, {input, weight, bias}, {{"normalized_shape", normalized_shape}, {"eps", eps}}, {}});
 }
 
+std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& input, const Shape& normalized_shape,
+                                                     const Tensor& weight, const Tensor& bias, double eps) {
+  const Tensors out =
+      run_op({OpId::layer_norm, {input, weight, bias}, {{"normalized_shape", normalized_shape}, {"eps", eps}}, {}});
+  return {out[0], out[1], out[2]};
+}
+
 Tensor rms_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight, std::optional<double> eps) {
   return run_op1({OpId::rms_norm,
                   {input, weight},

@@ -2,6 +2,7 @@
 // run in the input's dtype everywhere. A half precision input may have float32 parameters.
 #pragma once
 #include <optional>
+#include <tuple>
 
 #include "libamp/core/tensor.h"
 
@@ -10,6 +11,10 @@ namespace amp {
 /// Over the last dims, which have sizes normalized_shape; weight and bias have that shape.
 Tensor layer_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
+/// torch.native_layer_norm: also the mean and 1 / deviation of each row.
+std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& input, const Shape& normalized_shape,
+                                                     const Tensor& weight = {}, const Tensor& bias = {},
+                                                     double eps = 1e-5);
 /// input / root mean square over the last dims. eps left out: the machine epsilon of the input's dtype. The result has
 /// the type input and weight promote to. Listed only from PyTorch 2.12 on, so not here.
 Tensor rms_norm(const Tensor& input, const Shape& normalized_shape, const Tensor& weight = {},

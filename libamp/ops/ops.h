@@ -1,12 +1,14 @@
 // The user-facing functions: PyTorch's names and argument order. Each checks its arguments and calls run_op.
 // Split by topic; this header takes them all in.
 #pragma once
+#include "libamp/ops/arrange.h"
 #include "libamp/ops/attention.h"
 #include "libamp/ops/conv.h"
 #include "libamp/ops/create.h"
 #include "libamp/ops/distance.h"
 #include "libamp/ops/index.h"
 #include "libamp/ops/join.h"
+#include "libamp/ops/linalg.h"
 #include "libamp/ops/loss.h"
 #include "libamp/ops/math.h"
 #include "libamp/ops/norm.h"

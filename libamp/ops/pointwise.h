@@ -3,6 +3,7 @@
 // of the second block run in float32.
 #pragma once
 #include <optional>
+#include <string_view>
 
 #include "libamp/ops/create.h"
 
@@ -21,6 +22,12 @@ Tensor sin(const Tensor& input);
 Tensor cos(const Tensor& input);
 Tensor atan(const Tensor& input);
 Tensor erf(const Tensor& input);
+Tensor erfc(const Tensor& input);
+Tensor exp2(const Tensor& input);
+Tensor asinh(const Tensor& input);
+Tensor acosh(const Tensor& input);
+Tensor atanh(const Tensor& input);
+Tensor frac(const Tensor& input);  ///< input - trunc(input)
 Tensor tanh(const Tensor& input);
 Tensor sigmoid(const Tensor& input);
 Tensor log_sigmoid(const Tensor& input);
@@ -31,6 +38,27 @@ Tensor gelu(const Tensor& input, std::string_view approximate = "none");
 Tensor silu(const Tensor& input);
 Tensor leaky_relu(const Tensor& input, double negative_slope = 0.01);
 Tensor elu(const Tensor& input, double alpha = 1);
+Tensor selu(const Tensor& input);
+Tensor celu(const Tensor& input, double alpha = 1);  ///< elu whose slope has no step at 0
+Tensor mish(const Tensor& input);                    ///< input * tanh(softplus(input))
+Tensor hardsigmoid(const Tensor& input);             ///< clamp(input + 3, 0, 6) / 6
+Tensor hardswish(const Tensor& input);               ///< input * hardsigmoid(input)
+Tensor hardtanh(const Tensor& input, double min_val = -1, double max_val = 1);
+Tensor relu6(const Tensor& input);
+Tensor softsign(const Tensor& input);                                   ///< input / (1 + |input|)
+Tensor tanhshrink(const Tensor& input);                                 ///< input - tanh(input)
+Tensor softshrink(const Tensor& input, double lambd = 0.5);             ///< towards zero by lambd
+Tensor hardshrink(const Tensor& input, double lambd = 0.5);             ///< zero within lambd
+Tensor threshold(const Tensor& input, double threshold, double value);  ///< value where not above the threshold
+/// The first half of dim times sigmoid of the second.
+Tensor glu(const Tensor& input, std::int64_t dim = -1);
+/// NaN and infinities replaced; left out: 0, and the largest and smallest number of the dtype.
+Tensor nan_to_num(const Tensor& input, double nan = 0, std::optional<double> posinf = {},
+                  std::optional<double> neginf = {});
+/// Rounds to the grid of an affine quantisation; the gradient passes where nothing was cut off. Float32 under the CPU's
+/// rules.
+Tensor fake_quantize_per_tensor_affine(const Tensor& input, double scale, std::int64_t zero_point,
+                                       std::int64_t quant_min, std::int64_t quant_max);
 /// Limits to [min, max]; one of them may be left out. NaN stays NaN.
 Tensor clamp(const Tensor& input, std::optional<double> min, std::optional<double> max = {});
 const Tensor& clamp_(const Tensor& input, std::optional<double> min, std::optional<double> max = {});
@@ -69,7 +97,22 @@ Tensor silu_backward(const Tensor& grad, const Tensor& input);
 Tensor maximum(const Tensor& input, const Tensor& other);  ///< NaN if either is
 Tensor minimum(const Tensor& input, const Tensor& other);
 Tensor atan2(const Tensor& input, const Tensor& other);
-Tensor xlogy(const Tensor& input, const Tensor& other);  ///< input * log(other); 0 where input is 0
+Tensor xlogy(const Tensor& input, const Tensor& other);      ///< input * log(other); 0 where input is 0
+Tensor logaddexp(const Tensor& input, const Tensor& other);  ///< log(exp(input) + exp(other))
+/// The remainder of division, with other's sign (remainder) or input's (fmod).
+Tensor remainder(const Tensor& input, const Tensor& other);
+Tensor remainder(const Tensor& input, double other);
+Tensor fmod(const Tensor& input, const Tensor& other);
+Tensor fmod(const Tensor& input, double other);
+/// The quotient rounded down; its gradient is zero.
+Tensor floor_divide(const Tensor& input, const Tensor& other);
+Tensor floor_divide(const Tensor& input, double other);
+/// rounding_mode: "floor", or "trunc" towards zero.
+Tensor div(const Tensor& input, const Tensor& other, std::string_view rounding_mode);
+/// input + weight * (end - input); operands of one dtype.
+Tensor lerp(const Tensor& input, const Tensor& end, double weight);
+Tensor lerp(const Tensor& input, const Tensor& end, const Tensor& weight);
+Tensor clamp(const Tensor& input, const Tensor& min, const Tensor& max = {});  ///< limits as tensors
 /// input where positive, else weight * input. weight: one element, or one for each channel (dim 1).
 Tensor prelu(const Tensor& input, const Tensor& weight);
 /// input + value * tensor1 * tensor2
@@ -106,9 +149,24 @@ Tensor logical_not(const Tensor& input);
 Tensor isnan(const Tensor& input);
 Tensor isinf(const Tensor& input);
 Tensor isfinite(const Tensor& input);
+/// |input - other| <= atol + rtol |other|; infinities only equal themselves. allclose: all of them.
+Tensor isclose(const Tensor& input, const Tensor& other, double rtol = 1e-5, double atol = 1e-8,
+               bool equal_nan = false);
+bool allclose(const Tensor& input, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+/// Same shape and elements.
+bool equal(const Tensor& input, const Tensor& other);
+// Integers and bool.
+Tensor bitwise_and(const Tensor& input, const Tensor& other);
+Tensor bitwise_or(const Tensor& input, const Tensor& other);
+Tensor bitwise_xor(const Tensor& input, const Tensor& other);
+Tensor bitwise_not(const Tensor& input);
 
 // -- random
 /// Zeroes elements with probability p and scales the others by 1 / (1 - p); the input itself unless training.
 Tensor dropout(const Tensor& input, double p = 0.5, bool training = true);
+/// The same for whole channels [batch, channels] of the input (dropout1d, 2d and 3d).
+Tensor feature_dropout(const Tensor& input, double p = 0.5, bool training = true);
+/// Keeps mean and variance of what selu gives: dropped elements become selu's lower limit.
+Tensor alpha_dropout(const Tensor& input, double p = 0.5, bool training = true);
 
 }  // namespace amp

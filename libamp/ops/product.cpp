@@ -32,6 +32,12 @@ Tensor baddbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, 
   return add_product(OpId::baddbmm, input, batch1, batch2, beta, alpha);
 }
 
+Tensor addmm_activation(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta, double alpha,
+                        bool use_gelu) {
+  return run_op1(
+      {OpId::addmm_activation, {input, mat1, mat2}, {{"beta", beta}, {"alpha", alpha}, {"use_gelu", use_gelu}}, {}});
+}
+
 Tensor chain_matmul(const Tensors& matrices) { return run_op1({OpId::chain_matmul, matrices, {}, {}}); }
 Tensor multi_dot(const Tensors& tensors) { return run_op1({OpId::linalg_multi_dot, tensors, {}, {}}); }
 

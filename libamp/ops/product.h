@@ -18,6 +18,10 @@ Tensor addr(const Tensor& input, const Tensor& vec1, const Tensor& vec2, double 
 Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta = 1, double alpha = 1);
 Tensor baddbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta = 1, double alpha = 1);
 
+/// relu(addmm), or gelu with use_gelu (by tanh, as in PyTorch). Listed under the CPU's rules only.
+Tensor addmm_activation(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta = 1, double alpha = 1,
+                        bool use_gelu = false);
+
 /// The product of all matrices, in the order that takes the fewest multiplications.
 Tensor chain_matmul(const Tensors& matrices);
 /// The same as torch.linalg.multi_dot: the first and the last may be vectors.

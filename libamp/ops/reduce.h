@@ -3,6 +3,8 @@
 #pragma once
 #include <limits>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "libamp/core/tensor.h"
 
@@ -17,10 +19,25 @@ Tensor mean(const Tensor& input, const Shape& dims, bool keepdim = false, std::o
 /// correction: subtracted from the count (1: sample variance)
 Tensor var(const Tensor& input, const Shape& dims = {}, double correction = 1, bool keepdim = false);
 Tensor std(const Tensor& input, const Shape& dims = {}, double correction = 1, bool keepdim = false);
+struct VarMean {
+  Tensor var, mean;  // std_mean: the deviation in `var`
+};
+VarMean var_mean(const Tensor& input, const Shape& dims = {}, double correction = 1, bool keepdim = false);
+VarMean std_mean(const Tensor& input, const Shape& dims = {}, double correction = 1, bool keepdim = false);
+/// Sum and mean of what is not NaN.
+Tensor nansum(const Tensor& input, const Shape& dims = {}, bool keepdim = false);
+Tensor nanmean(const Tensor& input, const Shape& dims = {}, bool keepdim = false);
+Tensor count_nonzero(const Tensor& input, const Shape& dims = {});  ///< int64
 Tensor prod(const Tensor& input, std::optional<DType> dtype = {});
 Tensor prod(const Tensor& input, std::int64_t dim, bool keepdim = false, std::optional<DType> dtype = {});
 Tensor cumsum(const Tensor& input, std::int64_t dim, std::optional<DType> dtype = {});
 Tensor cumprod(const Tensor& input, std::int64_t dim, std::optional<DType> dtype = {});
+Tensor logcumsumexp(const Tensor& input, std::int64_t dim);
+/// Running extremes and where they were last found.
+ValuesIndices cummax(const Tensor& input, std::int64_t dim);
+ValuesIndices cummin(const Tensor& input, std::int64_t dim);
+/// Differences of neighbours along a dim, n times.
+Tensor diff(const Tensor& input, std::int64_t n = 1, std::int64_t dim = -1);
 
 /// (sum |x|^p)^(1/p); p = 0 counts non-zeros, +-infinity gives the largest or smallest |x|. torch.norm.
 Tensor norm(const Tensor& input, double p = 2, const Shape& dims = {}, bool keepdim = false,
@@ -48,6 +65,29 @@ Tensor any(const Tensor& input, const Shape& dims = {}, bool keepdim = false);
 ValuesIndices topk(const Tensor& input, std::int64_t k, std::int64_t dim = -1, bool largest = true);
 /// Stable; NaN counts as largest.
 ValuesIndices sort(const Tensor& input, std::int64_t dim = -1, bool descending = false);
+
+Tensor argsort(const Tensor& input, std::int64_t dim = -1, bool descending = false);
+/// Smallest and largest of all.
+std::pair<Tensor, Tensor> aminmax(const Tensor& input);
+/// The k-th smallest (from 1) of each slice, and where.
+ValuesIndices kthvalue(const Tensor& input, std::int64_t k, std::int64_t dim = -1, bool keepdim = false);
+/// The lower of the middle two. NaN: median is NaN, nanmedian leaves it out.
+Tensor median(const Tensor& input);
+ValuesIndices median(const Tensor& input, std::int64_t dim, bool keepdim = false);
+Tensor nanmedian(const Tensor& input);
+ValuesIndices nanmedian(const Tensor& input, std::int64_t dim, bool keepdim = false);
+/// The value below which a share q lies; between elements by `interpolation`: linear, lower, higher, nearest, midpoint.
+/// Several q make a new first dim. float32 and float64; float32 under the CPU's rules.
+Tensor quantile(const Tensor& input, double q, std::optional<std::int64_t> dim = {}, bool keepdim = false,
+                std::string_view interpolation = "linear");
+Tensor quantile(const Tensor& input, const Tensor& q, std::optional<std::int64_t> dim = {}, bool keepdim = false,
+                std::string_view interpolation = "linear");
+Tensor nanquantile(const Tensor& input, double q, std::optional<std::int64_t> dim = {}, bool keepdim = false,
+                   std::string_view interpolation = "linear");
+Tensor nanquantile(const Tensor& input, const Tensor& q, std::optional<std::int64_t> dim = {}, bool keepdim = false,
+                   std::string_view interpolation = "linear");
+/// How often each of 0, 1, ... occurs in a 1-dim int64 tensor; or the sums of weights.
+Tensor bincount(const Tensor& input, const Tensor& weights = {}, std::int64_t minlength = 0);
 
 // Products of vectors. Promoted to the widest type under CUDA's rules.
 Tensor dot(const Tensor& input, const Tensor& tensor);

@@ -9,7 +9,17 @@
 namespace amp {
 namespace {
 
-OpId upsample_op(std::string_view mode, int spatial) {
+OpId upsample_op(std::string_view mode, int spatial, bool antialias) {
+  constexpr OpId kExact[] = {OpId::upsample_nearest_exact1d, OpId::upsample_nearest_exact2d,
+                             OpId::upsample_nearest_exact3d};
+  if (antialias) {
+    if (mode == "bilinear" && spatial == 2) return OpId::upsample_bilinear2d_aa;
+    if (mode == "bicubic" && spatial == 2) return OpId::upsample_bicubic2d_aa;
+    fail(ErrorCode::value, "interpolate",
+         "antialias is for bilinear and bicubic: got mode '" + std::string(mode) + "' and " + std::to_string(spatial) +
+             " spatial dims");
+  }
+  if (mode == "nearest-exact" && spatial >= 1 && spatial <= 3) return kExact[spatial - 1];
   constexpr OpId kNearest[] = {OpId::upsample_nearest1d, OpId::upsample_nearest2d, OpId::upsample_nearest3d};
   if (mode == "nearest" && spatial >= 1 && spatial <= 3) return kNearest[spatial - 1];
   if (mode == "linear" && spatial == 1) return OpId::upsample_linear1d;
@@ -21,11 +31,11 @@ OpId upsample_op(std::string_view mode, int spatial) {
 }
 
 Tensor resample(const Tensor& input, const Shape& size, std::string_view mode, bool align_corners,
-                const std::vector<double>& factors) {
+                const std::vector<double>& factors, bool antialias) {
   const int spatial = input.dim() - 2;
-  if (align_corners && (mode == "nearest" || mode == "area"))
+  if (align_corners && (mode == "nearest" || mode == "nearest-exact" || mode == "area"))
     fail(ErrorCode::value, "interpolate", "align_corners has no meaning for mode '" + std::string(mode) + "'");
-  if (mode == "area") {
+  if (mode == "area" && !antialias) {
     if (spatial == 1) return adaptive_avg_pool1d(input, size);
     if (spatial == 2) return adaptive_avg_pool2d(input, size);
     return adaptive_avg_pool3d(input, size);
@@ -33,7 +43,7 @@ Tensor resample(const Tensor& input, const Shape& size, std::string_view mode, b
   Attributes attributes{{"output_size", size}, {"align_corners", align_corners}};
   constexpr std::string_view kRatios[] = {"ratio0", "ratio1", "ratio2"};
   for (std::size_t d = 0; d < factors.size(); ++d) attributes.set(kRatios[d], 1 / factors[d]);
-  return run_op1({upsample_op(mode, spatial), {input}, attributes, {}});
+  return run_op1({upsample_op(mode, spatial, antialias), {input}, attributes, {}});
 }
 
 void require_spatial(const Tensor& input) {
@@ -58,12 +68,14 @@ Tensor grid_sample(const Tensor& input, const Tensor& grid, std::string_view mod
        {}});
 }
 
-Tensor interpolate(const Tensor& input, const SizeList& size, std::string_view mode, bool align_corners) {
+Tensor interpolate(const Tensor& input, const SizeList& size, std::string_view mode, bool align_corners,
+                   bool antialias) {
   require_spatial(input);
-  return resample(input, size.expand(input.dim() - 2, "interpolate"), mode, align_corners, {});
+  return resample(input, size.expand(input.dim() - 2, "interpolate"), mode, align_corners, {}, antialias);
 }
 
-Tensor interpolate(const Tensor& input, const ScaleFactors& scale_factors, std::string_view mode, bool align_corners) {
+Tensor interpolate(const Tensor& input, const ScaleFactors& scale_factors, std::string_view mode, bool align_corners,
+                   bool antialias) {
   require_spatial(input);
   const auto spatial = static_cast<std::size_t>(input.dim() - 2);
   std::vector<double> factors = scale_factors.values;
@@ -76,7 +88,7 @@ Tensor interpolate(const Tensor& input, const ScaleFactors& scale_factors, std::
   for (std::size_t d = 0; d < spatial; ++d)
     size.push_back(static_cast<std::int64_t>(
         std::floor(static_cast<double>(input.size(static_cast<std::int64_t>(d) + 2)) * factors[d])));
-  return resample(input, size, mode, align_corners, factors);
+  return resample(input, size, mode, align_corners, factors, antialias);
 }
 
 }  // namespace amp

@@ -14,16 +14,17 @@ namespace amp {
 Tensor grid_sample(const Tensor& input, const Tensor& grid, std::string_view mode = "bilinear",
                    std::string_view padding_mode = "zeros", bool align_corners = false);
 
-/// Resamples the spatial dims of [batch, channels, spatial...] to `size`. mode: nearest; linear, bilinear or trilinear
-/// for 1, 2 or 3 dims; bicubic for 2; area (adaptive average pooling). Float32 under CUDA's rules, except area.
+/// Resamples the spatial dims of [batch, channels, spatial...] to `size`. mode: nearest, nearest-exact (by pixel
+/// centres); linear, bilinear or trilinear for 1, 2 or 3 dims; bicubic for 2; area (adaptive average pooling).
+/// antialias: bilinear and bicubic average over what shrinks. Float32 under CUDA's rules, except area.
 Tensor interpolate(const Tensor& input, const SizeList& size, std::string_view mode = "nearest",
-                   bool align_corners = false);
+                   bool align_corners = false, bool antialias = false);
 /// One factor for all spatial dims, or one for each: `interpolate(x, ScaleFactors{{1.5}})`.
 struct ScaleFactors {
   std::vector<double> values;
 };
 /// The same to sizes multiplied by the factors, rounded down.
 Tensor interpolate(const Tensor& input, const ScaleFactors& scale_factors, std::string_view mode = "nearest",
-                   bool align_corners = false);
+                   bool align_corners = false, bool antialias = false);
 
 }  // namespace amp

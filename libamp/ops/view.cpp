@@ -1,7 +1,11 @@
 // Views. Four ops cover them: view, permute, expand, narrow; their functions work out sizes and strides.
 #include "libamp/ops/view.h"
 
+#include <algorithm>
+
 #include "libamp/dispatch/run_op.h"
+#include "libamp/ops/create.h"
+#include "libamp/ops/index.h"
 
 namespace amp {
 namespace {
@@ -190,6 +194,73 @@ Tensor select(const Tensor& input, std::int64_t dim, std::int64_t index) {
          "index out of range: got " + std::to_string(index) + " for dim " + std::to_string(at) + " of " +
              describe(input));
   return squeeze(narrow(input, at, i, 1), at);
+}
+
+Tensor movedim(const Tensor& input, const Shape& source, const Shape& destination) {
+  if (source.size() != destination.size())
+    fail(ErrorCode::runtime, "movedim",
+         "needs as many sources as destinations: got " + to_string(source) + " and " + to_string(destination));
+  Shape order;
+  for (int d = 0; d < input.dim(); ++d) order.push_back(-1);
+  std::uint32_t moved = 0, filled = 0;
+  for (int i = 0; i < source.size(); ++i) {
+    const int from = wrap_dim(source[i], input.dim(), "movedim"), to = wrap_dim(destination[i], input.dim(), "movedim");
+    if ((moved & (1u << from)) || (filled & (1u << to)))
+      fail(ErrorCode::runtime, "movedim",
+           "a dim appears twice: got " + to_string(source) + " and " + to_string(destination));
+    moved |= 1u << from;
+    filled |= 1u << to;
+    order[to] = from;
+  }
+  int next = 0;
+  for (int d = 0; d < input.dim(); ++d) {
+    if (filled & (1u << d)) continue;
+    while (moved & (1u << next)) ++next;
+    order[d] = next++;
+  }
+  return permute(input, order);
+}
+Tensor movedim(const Tensor& input, std::int64_t source, std::int64_t destination) {
+  return movedim(input, Shape{source}, Shape{destination});
+}
+
+Tensor unflatten(const Tensor& input, std::int64_t dim, const Shape& sizes) {
+  const int at = wrap_dim(dim, input.dim(), "unflatten");
+  Shape all, parts = sizes;
+  std::int64_t known = 1;
+  for (const auto n : sizes) known *= n == -1 ? 1 : n;
+  for (auto& n : parts)
+    if (n == -1) n = known == 0 ? 0 : input.size(at) / known;
+  if (numel_of(parts) != input.size(at))
+    fail(ErrorCode::runtime, "unflatten",
+         "sizes do not fit: got " + to_string(sizes) + " for dim " + std::to_string(at) + " of " + describe(input));
+  for (int d = 0; d < input.dim(); ++d) {
+    if (d != at)
+      all.push_back(input.size(d));
+    else
+      for (const auto n : parts) all.push_back(n);
+  }
+  return view(input, all);
+}
+
+Tensors broadcast_tensors(const Tensors& tensors) {
+  Shape sizes;
+  for (const Tensor& t : tensors) sizes = broadcast_shapes(sizes, t.sizes(), "broadcast_tensors");
+  Tensors result;
+  for (const Tensor& t : tensors) result.push_back(expand(t, sizes));
+  return result;
+}
+
+Tensor slice(const Tensor& input, std::int64_t dim, std::int64_t start, std::int64_t end, std::int64_t step) {
+  const int at = wrap_dim(dim, input.dim(), "slice");
+  if (input.dim() == 0 || step < 1)
+    fail(ErrorCode::runtime, "slice",
+         "needs a dim and a positive step: got step " + std::to_string(step) + " for " + describe(input));
+  const std::int64_t n = input.size(at);
+  const auto inside = [n](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + n : i, 0, n); };
+  const std::int64_t first = inside(start), last = std::max(first, inside(end));
+  if (step == 1) return narrow(input, at, first, last - first);
+  return index_select(input, at, arange(first, last, step));
 }
 
 Tensor clone(const Tensor& input) { return run_op1({OpId::clone, {input}, {}, {}}); }

@@ -16,6 +16,20 @@ Tensor squeeze(const Tensor& input);
 Tensor squeeze(const Tensor& input, std::int64_t dim);
 Tensor narrow(const Tensor& input, std::int64_t dim, std::int64_t start, std::int64_t length);
 Tensor select(const Tensor& input, std::int64_t dim, std::int64_t index);
+/// Dims moved to other places, the rest in order.
+Tensor movedim(const Tensor& input, const Shape& source, const Shape& destination);
+Tensor movedim(const Tensor& input, std::int64_t source, std::int64_t destination);
+inline Tensor swapaxes(const Tensor& input, std::int64_t axis0, std::int64_t axis1) {
+  return transpose(input, axis0, axis1);
+}
+/// One dim as several; -1 once for "what is left".
+Tensor unflatten(const Tensor& input, std::int64_t dim, const Shape& sizes);
+/// Broadcasts all to one shape.
+Tensors broadcast_tensors(const Tensors& tensors);
+inline Tensor broadcast_to(const Tensor& input, const Shape& sizes) { return expand(input, sizes); }
+/// Every `step`-th slice of [start, end) of a dim; negative ends count from the back, and are cut to the dim. A view
+/// for step 1, else a copy.
+Tensor slice(const Tensor& input, std::int64_t dim, std::int64_t start, std::int64_t end, std::int64_t step = 1);
 Tensor contiguous(const Tensor& input);
 Tensor clone(const Tensor& input);
 

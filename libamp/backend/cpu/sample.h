@@ -6,7 +6,7 @@
 
 namespace amp::cpu {
 
-enum class Interpolation : std::uint8_t { nearest, linear, cubic };
+enum class Interpolation : std::uint8_t { nearest, linear, cubic, nearest_exact };
 
 /// Taps of one position in one dim. index -1: outside, counts as zero. slope: d weight / d position.
 template <typename C>

@@ -23,9 +23,9 @@ Taps<C> taps_of(Interpolation mode, bool align_corners, std::int64_t o, std::int
                 double given_ratio) {
   Taps<C> taps;
   const double ratio = given_ratio > 0 ? given_ratio : static_cast<double>(in) / static_cast<double>(out);
-  if (mode == Interpolation::nearest) {
-    taps.index[0] =
-        std::min<std::int64_t>(in - 1, static_cast<std::int64_t>(std::floor(static_cast<double>(o) * ratio)));
+  if (mode == Interpolation::nearest || mode == Interpolation::nearest_exact) {
+    const double at = static_cast<double>(o) + (mode == Interpolation::nearest ? 0 : 0.5);
+    taps.index[0] = std::min<std::int64_t>(in - 1, static_cast<std::int64_t>(std::floor(at * ratio)));
     return taps;
   }
   double x = (static_cast<double>(o) + 0.5) * ratio - 0.5;
@@ -132,13 +132,16 @@ Tensors upsample(const OpCall& call, Interpolation mode) {
 Tensors upsample_nearest1d(const OpCall& call) { return upsample(call, Interpolation::nearest); }
 Tensors upsample_nearest2d(const OpCall& call) { return upsample(call, Interpolation::nearest); }
 Tensors upsample_nearest3d(const OpCall& call) { return upsample(call, Interpolation::nearest); }
+Tensors upsample_nearest_exact1d(const OpCall& call) { return upsample(call, Interpolation::nearest_exact); }
+Tensors upsample_nearest_exact2d(const OpCall& call) { return upsample(call, Interpolation::nearest_exact); }
+Tensors upsample_nearest_exact3d(const OpCall& call) { return upsample(call, Interpolation::nearest_exact); }
 Tensors upsample_linear1d(const OpCall& call) { return upsample(call, Interpolation::linear); }
 Tensors upsample_bilinear2d(const OpCall& call) { return upsample(call, Interpolation::linear); }
 Tensors upsample_trilinear3d(const OpCall& call) { return upsample(call, Interpolation::linear); }
 Tensors upsample_bicubic2d(const OpCall& call) { return upsample(call, Interpolation::cubic); }
 
 // Input: gradient of the output. Attributes: those of the forward op, input_sizes, and its interpolation: 0 nearest,
-// 1 linear, 2 cubic.
+// 1 linear, 2 cubic, 3 nearest by pixel centres.
 Tensors upsample_backward(const OpCall& call) {
   const Tensor grad = dense(call.in(0));
   const Shape sizes = call.attributes.list("input_sizes", {});
