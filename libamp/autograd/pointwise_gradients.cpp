@@ -87,10 +87,8 @@ Tensors leaky_relu(const GradCall& g) {
 }
 Tensors elu(const GradCall& g) {
   const Tensor x = g.in(0);
-  const double scale = g.attributes().number("scale", 1), inner = g.attributes().number("input_scale", 1);
-  const double slope = g.attributes().number("alpha", 1) * scale * inner;
-  const Tensor falling = g.grad() * (amp::exp(amp::clamp(x, {}, 0) * inner) * slope);
-  return {amp::where(amp::gt(x, 0), scale == 1 ? g.grad() : g.grad() * scale, falling)};
+  const Tensor falling = g.grad() * (amp::exp(amp::clamp(x, {}, 0)) * g.attributes().number("alpha", 1));
+  return {amp::where(amp::gt(x, 0), g.grad(), falling)};
 }
 Tensors softplus(const GradCall& g) {
   const Tensor scaled = g.in(0) * g.attributes().number("beta", 1);

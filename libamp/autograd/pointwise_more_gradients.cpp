@@ -19,20 +19,6 @@ Tensors asinh(const GradCall& g) { return {g.grad() * amp::rsqrt(g.in(0) * g.in(
 Tensors acosh(const GradCall& g) { return {g.grad() * amp::rsqrt(g.in(0) * g.in(0) - 1)}; }
 Tensors atanh(const GradCall& g) { return {g.grad() / (1 - g.in(0) * g.in(0))}; }
 
-Tensors hardsigmoid(const GradCall& g) {
-  const Tensor flat = amp::logical_or(amp::le(g.in(0), -3), amp::ge(g.in(0), 3));
-  return {zero_where(flat, g.grad() / 6)};
-}
-Tensors hardswish(const GradCall& g) {
-  const Tensor x = g.in(0);
-  return {amp::where(amp::ge(x, 3), g.grad(), zero_where(amp::le(x, -3), g.grad() * (x / 3 + 0.5)))};
-}
-// t = tanh(softplus(x)): t + x (1 - t^2) sigmoid(x)
-Tensors mish(const GradCall& g) {
-  const Tensor x = g.in(0), t = amp::tanh(amp::softplus(x));
-  return {g.grad() * (t + x * (1 - t * t) * amp::sigmoid(x))};
-}
-
 Tensors logaddexp(const GradCall& g) {
   const Tensor gap = g.in(0) - g.in(1);
   return {g.needs(0) ? g.grad() * amp::sigmoid(gap) : Tensor(), g.needs(1) ? g.grad() * amp::sigmoid(-gap) : Tensor()};

@@ -1,7 +1,5 @@
-// One op call, from the user's tensors to the tape. Names no op but `to`, which is how tensors are cast, and `clone`.
+// One op call, from the user's tensors to the tape. Names no op but `to`, which is how tensors are cast.
 #include "libamp/dispatch/run_op.h"
-
-#include <algorithm>
 
 #include "libamp/autocast/cast_cache.h"
 #include "libamp/autocast/scope.h"
@@ -76,18 +74,6 @@ Decided autocast_inputs(OpCall& call) {
   return result;
 }
 
-// An in-place op whose gradient needs what it overwrites works on a copy of that: where it is the only operand, or where
-// another operand's gradient asks for it.
-void keep_overwritten(OpCall& call) {
-  if (!call.out.defined() || !call.info().differentiable || !records_gradient(call)) return;
-  bool others_ask = call.inputs.size() == 1;
-  for (const auto& t : call.inputs)
-    others_ask = others_ask || (t.defined() && !t.is_same(call.out) && t.requires_grad());
-  for (std::size_t i = 0; i < call.inputs.size() && others_ask; ++i)
-    if ((call.info().saves & (1u << std::min<std::size_t>(i, 15))) && call.inputs[i].is_same(call.out))
-      call.inputs[i] = run_op1({OpId::clone, {call.out}, {}, {}});
-}
-
 Tensors run_body(const OpCall& call) {
   const ContextScope<int> depth(&Context::op_depth, context().op_depth + 1);
   const ContextScope<OpId> op(&Context::op, call.op);
@@ -121,7 +107,6 @@ Tensors run_op(OpCall call) {
   }
   const Decided decided = autocast_inputs(call);
   check_in_place(call);
-  keep_overwritten(call);
   Tensors outputs;
   {
     std::optional<AutocastSuspended> suspended;

@@ -38,20 +38,6 @@ Tensor gelu(const Tensor& input, std::string_view approximate = "none");
 Tensor silu(const Tensor& input);
 Tensor leaky_relu(const Tensor& input, double negative_slope = 0.01);
 Tensor elu(const Tensor& input, double alpha = 1);
-Tensor selu(const Tensor& input);
-Tensor celu(const Tensor& input, double alpha = 1);  ///< elu whose slope has no step at 0
-Tensor mish(const Tensor& input);                    ///< input * tanh(softplus(input))
-Tensor hardsigmoid(const Tensor& input);             ///< clamp(input + 3, 0, 6) / 6
-Tensor hardswish(const Tensor& input);               ///< input * hardsigmoid(input)
-Tensor hardtanh(const Tensor& input, double min_val = -1, double max_val = 1);
-Tensor relu6(const Tensor& input);
-Tensor softsign(const Tensor& input);                                   ///< input / (1 + |input|)
-Tensor tanhshrink(const Tensor& input);                                 ///< input - tanh(input)
-Tensor softshrink(const Tensor& input, double lambd = 0.5);             ///< towards zero by lambd
-Tensor hardshrink(const Tensor& input, double lambd = 0.5);             ///< zero within lambd
-Tensor threshold(const Tensor& input, double threshold, double value);  ///< value where not above the threshold
-/// The first half of dim times sigmoid of the second.
-Tensor glu(const Tensor& input, std::int64_t dim = -1);
 /// NaN and infinities replaced; left out: 0, and the largest and smallest number of the dtype.
 Tensor nan_to_num(const Tensor& input, double nan = 0, std::optional<double> posinf = {},
                   std::optional<double> neginf = {});
@@ -164,9 +150,5 @@ Tensor bitwise_not(const Tensor& input);
 // -- random
 /// Zeroes elements with probability p and scales the others by 1 / (1 - p); the input itself unless training.
 Tensor dropout(const Tensor& input, double p = 0.5, bool training = true);
-/// The same for whole channels [batch, channels] of the input (dropout1d, 2d and 3d).
-Tensor feature_dropout(const Tensor& input, double p = 0.5, bool training = true);
-/// Keeps mean and variance of what selu gives: dropped elements become selu's lower limit.
-Tensor alpha_dropout(const Tensor& input, double p = 0.5, bool training = true);
 
 }  // namespace amp

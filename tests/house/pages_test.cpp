@@ -10,6 +10,29 @@
 
 namespace {
 
+/// PyTorch's own names, with what stands for each.
+std::string registered_names() {
+  std::string section =
+      "\n## PyTorch's names\n\n"
+      "Every name that PyTorch 2.11 registers with autocast, the list it is on under each policy, and the op that runs "
+      "it "
+      "here. Written from `tests/house/pytorch_names.def`, which a test compares with the rules above.\n\n"
+      "| Registered | CUDA list | CPU list | Op here | |\n|---|---|---|---|---|\n";
+  const auto add = [&](std::string_view name, std::string_view cuda, std::string_view cpu, amp::OpId op,
+                       std::string_view note) {
+    section.append("| `").append(name).append("` | ").append(cuda).append(" | ").append(cpu).append(" | ");
+    if (op == amp::OpId::none) {
+      section += "not provided";
+    } else {
+      section.append("`").append(amp::op_info(op).name).append("`");
+    }
+    section.append(" | ").append(note).append(" |\n");
+  };
+#define PYTORCH_NAME(name, cuda_rule, cpu_rule, op, note) add(name, #cuda_rule, #cpu_rule, amp::OpId::op, note);
+#include "tests/house/pytorch_names.def"
+  return section;
+}
+
 std::string ops_page() {
   std::string page =
       "# The ops\n\n"
@@ -41,7 +64,7 @@ std::string ops_page() {
     }
     page += " |\n";
   }
-  return page;
+  return page + registered_names();
 }
 
 std::string findings_page() {

@@ -17,6 +17,7 @@ inline Argument signs(const Shape& sizes) { return {sizes, Fill::signs, false}; 
 inline Argument binary(const Shape& sizes) { return {sizes, Fill::binary, false}; }
 inline Argument index_below(std::int64_t high, const Shape& sizes) { return {sizes, Fill::index, false, high}; }
 inline Argument mask(const Shape& sizes) { return {sizes, Fill::mask, false}; }
+inline Argument dominant(const Shape& sizes) { return {sizes, Fill::dominant}; }
 /// A floating argument that never asks for a gradient.
 inline Argument fixed(Argument argument) {
   argument.differentiable = false;

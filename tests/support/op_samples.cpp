@@ -15,12 +15,14 @@ std::vector<OpSample> reduce_samples();
 std::vector<OpSample> index_samples();
 std::vector<OpSample> loss_samples();
 std::vector<OpSample> layer_samples();
+std::vector<OpSample> linalg_samples();
+std::vector<OpSample> more_samples();
 
 const std::vector<OpSample>& op_samples() {
   static const std::vector<OpSample> all = [] {
     std::vector<OpSample> joined;
-    for (auto* list :
-         {&product_samples, &pointwise_samples, &reduce_samples, &index_samples, &loss_samples, &layer_samples})
+    for (auto* list : {&product_samples, &pointwise_samples, &reduce_samples, &index_samples, &loss_samples,
+                       &layer_samples, &linalg_samples, &more_samples})
       for (OpSample& sample : list()) joined.push_back(std::move(sample));
     return joined;
   }();
@@ -62,8 +64,17 @@ std::vector<double> draw(const Argument& argument, std::size_t position, Random&
   };
   const bool small = count <= 100;
   std::set<std::int64_t> used;
-  for (double& value : values) {
-    if (argument.fill == Fill::mask || argument.fill == Fill::binary) {
+  const std::int64_t columns = argument.sizes.empty() ? 1 : argument.sizes.back();
+  for (std::size_t i = 0; i < count; ++i) {
+    double& value = values[i];
+    if (argument.fill == Fill::dominant) {
+      const auto row = static_cast<std::int64_t>(i) / columns % columns,
+                 column = static_cast<std::int64_t>(i) % columns;
+      std::int64_t drawn = 0;
+      do drawn = row == column ? 65 + below(62) : below(25) - 12;
+      while (drawn == 0 || (row == column && !used.insert(drawn).second));
+      value = static_cast<double>(drawn) / 128;
+    } else if (argument.fill == Fill::mask || argument.fill == Fill::binary) {
       value = static_cast<double>(below(2));
     } else if (argument.fill == Fill::signs) {
       value = below(2) != 0 ? 1 : -1;

@@ -24,6 +24,7 @@ enum class Fill : std::uint8_t {
   binary,       ///< 0 or 1, floating
   index,        ///< int64 in [0, high), distinct where the tensor has at most `high` elements
   mask,         ///< bool
+  dominant,     ///< square matrices: (0.5, 1) on the diagonal, below 0.1 off it. Not singular, nor with the transpose
 };
 
 /// One tensor argument.

@@ -1,5 +1,5 @@
-// Pointwise bodies beyond the common ones: division with remainder, interpolation, bits, hard activations, and the
-// rounding of simulated quantisation.
+// Pointwise bodies beyond the common ones: division with remainder, interpolation, bits, and the rounding of simulated
+// quantisation.
 #include <cmath>
 #include <numbers>
 
@@ -75,10 +75,6 @@ AMP_UNARY_FLOAT(exp2, std::exp2(x))
 AMP_UNARY_FLOAT(asinh, std::asinh(x))
 AMP_UNARY_FLOAT(acosh, std::acosh(x))
 AMP_UNARY_FLOAT(atanh, std::atanh(x))
-AMP_UNARY_FLOAT(hardsigmoid, std::min(std::max(x + 3, decltype(x)(0)), decltype(x)(6)) / 6)
-AMP_UNARY_FLOAT(hardswish, x* std::min(std::max(x + 3, decltype(x)(0)), decltype(x)(6)) / 6)
-// tanh(log(1 + e^x)) = (w^2 - 1) / (w^2 + 1) with w = 1 + e^x; for large x it is 1.
-AMP_UNARY_FLOAT(mish, x* std::tanh(x > 20 ? x : std::log1p(std::exp(x))))
 #undef AMP_UNARY_FLOAT
 
 Tensors logaddexp(const OpCall& call) {

@@ -148,13 +148,8 @@ Tensors leaky_relu(const OpCall& call) {
   return unary_float(call, [slope](auto x) { return x > 0 ? x : x * static_cast<decltype(x)>(slope); });
 }
 Tensors elu(const OpCall& call) {
-  // selu and celu are this with a scale of the result, or of the input where it is negative.
-  const double scale = call.attributes.number("scale", 1), alpha = call.attributes.number("alpha", 1) * scale,
-               inner = call.attributes.number("input_scale", 1);
-  return unary_float(call, [=](auto x) {
-    using C = decltype(x);
-    return x > 0 ? x * static_cast<C>(scale) : static_cast<C>(alpha) * std::expm1(x * static_cast<C>(inner));
-  });
+  const double alpha = call.attributes.number("alpha", 1);
+  return unary_float(call, [alpha](auto x) { return x > 0 ? x : static_cast<decltype(x)>(alpha) * std::expm1(x); });
 }
 Tensors softplus(const OpCall& call) {
   const double beta = call.attributes.number("beta", 1), threshold = call.attributes.number("threshold", 20);
