@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "tests/house/api_pages.h"
 #include "tests/house/house_support.h"
 
 namespace house {
@@ -172,6 +173,30 @@ const std::map<std::string, std::vector<Case>>& rules() {
            "http://deb.deb"
            "ian.org/\n"}},
          {{"docs/a.md", "debian\n"}}}}},
+      {"what is public has a comment",
+       {{"a function",
+         find_undocumented,
+         {{"libamp/amp.h", include("libamp/nn/a.h")},
+          {"libamp/nn/a.h", lines("namespace amp {\nint f(int a = {});\n}")}},
+         {{"libamp/amp.h", include("libamp/nn/a.h")},
+          {"libamp/nn/a.h",
+           lines("namespace amp {\n/// F.\nint f(int);\nint f(bool);\nint g();  ///< G\n\n// H.\nint h() "
+                 "{ return 1; }\nint i = f({});\n}")},
+          {"libamp/nn/b.h", lines("int hidden();")}}},
+        {"a class",
+         find_undocumented,
+         {{"libamp/amp.h", include("libamp/nn/a.h")},
+          {"libamp/nn/a.h", lines("namespace amp {\nclass A {\n public:\n  A();\n private:\n  int f();\n};\n}")}},
+         {{"libamp/amp.h", include("libamp/nn/a.h")},
+          {"libamp/nn/a.h",
+           lines("namespace amp {\n/// A.\nclass A : B {\n public:\n  A() : a_{1} {}\n  int g() override;\n "
+                 "private:\n  int f();\n};\n}")}}},
+        {"a method",
+         find_undocumented,
+         {{"libamp/amp.h", include("libamp/nn/a.h")},
+          {"libamp/nn/a.h", lines("/// A.\nstruct A {\n  A() : a_{1} {}\n  int f() const { return 1; }\n};")}},
+         {{"libamp/amp.h", include("libamp/nn/a.h")},
+          {"libamp/nn/a.h", lines("/// A.\nstruct A {\n  int a = 1;\n  ~A();\n  A(const A&) = delete;\n};")}}}}},
       {"a document has no empty promises",
        {{"heading",
          find_unfinished_headings,

@@ -1,12 +1,15 @@
-// docs/ops.md and docs/findings.md are the tables written out. Holds them to the rows, so that they are never behind:
+// docs/ops.md and docs/findings.md are the tables written out, docs/api the headers. Holds them to what they are
+// written from, so that they are never behind:
 //   AMP_UPDATE_PAGES=1 ./build/release/bin/house_tests "[pages]"     writes them anew
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "libamp/base/op.h"
+#include "tests/house/api_pages.h"
 
 namespace {
 
@@ -84,6 +87,7 @@ std::string findings_page() {
 void check_page(const std::string& path, const std::string& expected) {
   const std::string full = std::string(AMP_SOURCE_DIR) + "/" + path;
   if (std::getenv("AMP_UPDATE_PAGES") != nullptr) {
+    std::filesystem::create_directories(std::filesystem::path(full).parent_path());
     std::ofstream(full, std::ios::binary) << expected;
   }
   std::ifstream stream(full, std::ios::binary);
@@ -99,4 +103,10 @@ void check_page(const std::string& path, const std::string& expected) {
 TEST_CASE("the pages of the tables are current; AMP_UPDATE_PAGES=1 writes them", "[house][pages]") {
   check_page("docs/ops.md", ops_page());
   check_page("docs/findings.md", findings_page());
+}
+
+TEST_CASE("the pages of the headers are current; AMP_UPDATE_PAGES=1 writes them", "[house][pages]") {
+  for (const house::Page& page : house::make_api_pages(house::read_tree(AMP_SOURCE_DIR))) {
+    check_page(page.path, page.text);
+  }
 }
