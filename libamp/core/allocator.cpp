@@ -2,6 +2,7 @@
 // free.
 #include "libamp/core/allocator.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <unordered_map>
@@ -36,32 +37,42 @@ Cache& cache() {
   return *instance;
 }
 
+std::atomic<std::size_t> used_bytes{0};
+
 void* system_allocate(std::size_t bytes) noexcept { return std::aligned_alloc(kAlignment, bytes); }
+
+// A block of exactly this size class; null if none is kept.
+void* take_cached(std::size_t rounded) noexcept {
+  if (!kCache) return nullptr;
+  auto& c = cache();
+  const std::lock_guard lock(c.mutex);
+  const auto found = c.blocks.find(rounded);
+  if (found == c.blocks.end() || found->second.empty()) return nullptr;
+  void* block = found->second.back();
+  found->second.pop_back();
+  c.bytes -= rounded;
+  return block;
+}
 
 }  // namespace
 
 void* allocate(std::size_t bytes) noexcept {
   const std::size_t rounded = size_class(bytes);
   if (rounded < bytes) return nullptr;
-  if (kCache) {
-    auto& c = cache();
-    const std::lock_guard lock(c.mutex);
-    const auto found = c.blocks.find(rounded);
-    if (found != c.blocks.end() && !found->second.empty()) {
-      void* block = found->second.back();
-      found->second.pop_back();
-      c.bytes -= rounded;
-      return block;
-    }
+  void* block = take_cached(rounded);
+  if (block == nullptr) block = system_allocate(rounded);
+  if (block == nullptr) {
+    empty_cache();
+    block = system_allocate(rounded);
   }
-  if (void* block = system_allocate(rounded)) return block;
-  empty_cache();
-  return system_allocate(rounded);
+  if (block != nullptr) used_bytes.fetch_add(rounded, std::memory_order_relaxed);
+  return block;
 }
 
 void release(void* block, std::size_t bytes) noexcept {
   if (block == nullptr) return;
   const std::size_t rounded = size_class(bytes);
+  used_bytes.fetch_sub(rounded, std::memory_order_relaxed);
   if (kCache) {
     auto& c = cache();
     const std::lock_guard lock(c.mutex);
@@ -75,6 +86,12 @@ void release(void* block, std::size_t bytes) noexcept {
     }
   }
   std::free(block);
+}
+
+Statistics statistics() noexcept {
+  auto& c = cache();
+  const std::lock_guard lock(c.mutex);
+  return {used_bytes.load(std::memory_order_relaxed), c.bytes};
 }
 
 void empty_cache() noexcept {

@@ -9,6 +9,12 @@ namespace amp::cpu_allocator {
 void* allocate(std::size_t bytes) noexcept;
 /// `bytes` as given to allocate.
 void release(void* block, std::size_t bytes) noexcept;
+/// Bytes now, in size classes (a little more than was asked for).
+struct Statistics {
+  std::size_t used = 0;    ///< allocated and not released
+  std::size_t cached = 0;  ///< released and kept for reuse
+};
+Statistics statistics() noexcept;
 /// Gives all cached blocks back to the system.
 void empty_cache() noexcept;
 

@@ -107,6 +107,7 @@ Tensors run_op(OpCall call) {
   }
   const Decided decided = autocast_inputs(call);
   check_in_place(call);
+  const std::vector<SavedTensor> overwritten = save_overwritten(call);
   Tensors outputs;
   {
     std::optional<AutocastSuspended> suspended;
@@ -116,7 +117,7 @@ Tensors run_op(OpCall call) {
     outputs = run_body(call);
     if (scope) scope->note_rounding(outputs);
   }
-  note_on_tape(call, outputs);
+  note_on_tape(call, outputs, OpId::none, overwritten);
   if (observed) note_statistics(call, outputs);
   return outputs;
 }

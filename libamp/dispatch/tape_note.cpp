@@ -1,11 +1,13 @@
 // Nodes, saved tensors, in-place rules.
 #include "libamp/dispatch/tape_note.h"
 
+#include <algorithm>
+
 #include "libamp/core/grad_mode.h"
 #include "libamp/core/observer.h"
 #include "libamp/core/step_clock.h"
 #include "libamp/dispatch/announce.h"
-#include "libamp/tape/node.h"
+#include "libamp/dispatch/run_op.h"
 
 namespace amp {
 namespace {
@@ -29,11 +31,31 @@ SavedTensor save_own_output(const Tensor& t, std::uint32_t index) {
   return {std::move(bare), t.version(), true, index};
 }
 
-void save_tensors(Node& node, const OpCall& call, const Tensors& outputs) {
+bool saves_input(const OpCall& call, std::size_t i) {
+  return (call.info().saves & (1u << std::min<std::size_t>(i, 15))) != 0;
+}
+
+// A copy of what is about to be overwritten, with its place on the tape.
+SavedTensor save_copy(const Tensor& t) {
+  const no_grad quiet;
+  const Tensor copy = run_op1({OpId::clone, {t}, {}, {}});
+  if (const auto& meta = t.impl()->autograd) {
+    AutogradMeta& of_copy = autograd_meta(copy);
+    of_copy.requires_grad = meta->requires_grad;
+    of_copy.node = meta->node;
+    of_copy.output = meta->output;
+  }
+  return save(copy);
+}
+
+void save_tensors(Node& node, const OpCall& call, const Tensors& outputs, const std::vector<SavedTensor>& overwritten) {
   const std::uint32_t saves = call.info().saves;
   node.saved_inputs.resize(call.inputs.size());
-  for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    if (saves & (1u << std::min<std::size_t>(i, 15))) node.saved_inputs[i] = save(call.inputs[i]);
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!saves_input(call, i)) continue;
+    const bool is_kept = i < overwritten.size() && overwritten[i].impl != nullptr;
+    node.saved_inputs[i] = is_kept ? overwritten[i] : save(call.inputs[i]);
+  }
   node.saved_outputs.resize(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (saves & (kSaveOut0 << i)) node.saved_outputs[i] = save_own_output(outputs[i], static_cast<std::uint32_t>(i));
@@ -69,7 +91,28 @@ void check_in_place(const OpCall& call) {
               "; need the out-of-place form, or no_grad around it");
 }
 
-void note_on_tape(const OpCall& call, Tensors& outputs, OpId cast_cause) {
+std::vector<SavedTensor> save_overwritten(const OpCall& call) {
+  if (!call.out.defined() || !call.info().differentiable || !records_gradient(call)) return {};
+  std::vector<SavedTensor> kept(call.inputs.size());
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!saves_input(call, i) || !call.inputs[i].is_same(call.out)) continue;
+    // With operands it goes with, their gradients need the old values. Else they can only be needed by its own
+    // gradient, which most formulas compute from the result: then reading them is an error, as of any changed tensor.
+    bool is_needed = call.inputs.size() == 1;
+    for (const Tensor& other : call.inputs) is_needed |= !other.is_same(call.out) && needs_gradient(other);
+    is_needed |= std::count_if(call.inputs.begin(), call.inputs.end(),
+                               [&call](const Tensor& t) { return t.is_same(call.out); }) > 1;
+    if (is_needed) {
+      kept[i] = save_copy(call.inputs[i]);
+    } else {
+      kept[i] = save_own_output(call.inputs[i], 0);
+      kept[i].is_own_output = false;
+    }
+  }
+  return kept;
+}
+
+void note_on_tape(const OpCall& call, Tensors& outputs, OpId cast_cause, const std::vector<SavedTensor>& overwritten) {
   if (call.out.defined()) call.out.bump_version();
   if (!call.info().differentiable || !records_gradient(call)) return;
   auto node = std::make_shared<Node>();
@@ -83,7 +126,7 @@ void note_on_tape(const OpCall& call, Tensors& outputs, OpId cast_cause) {
     node->input_sizes.push_back(t.defined() ? t.sizes() : Shape{});
     node->input_dtypes.push_back(t.defined() ? t.dtype() : DType::count_);
   }
-  save_tensors(*node, call, outputs);
+  save_tensors(*node, call, outputs, overwritten);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Tensor& t = outputs[i];
     node->outputs.push_back(t.defined() ? OutputMeta{t.sizes(), t.dtype(), t.device()} : OutputMeta{});
