@@ -1,7 +1,7 @@
 // Lesson: gradient accumulation. Four small batches act as one large one: their losses are divided by four and scaled
 // with the same scale, and unscaling, step and update happen once, at the end. A scale that changed in between would
 // mix gradients of two scales.
-#include "examples/recipe.h"
+#include "examples/recipe/recipe.h"
 
 namespace {
 
@@ -42,7 +42,7 @@ amp::Tensor train(const recipe::Recipe& recipe, std::int64_t parts) {
 
 int main(int argc, char** argv) {
   recipe::Recipe recipe("Gradient accumulation.", 10);
-  CLI11_PARSE(recipe.app(), argc, argv);
+  if (const auto code = recipe.parse(argc, argv)) return *code;
   fmt::print("whole batches:\n");
   const amp::Tensor whole = train(recipe, 1);
   fmt::print("batches in {} parts:\n", kParts);

@@ -1,6 +1,6 @@
 // Lesson: gradient clipping. The threshold speaks of true gradients, so they are unscaled first; step() knows that they
 // were, and does not do it again.
-#include "examples/recipe.h"
+#include "examples/recipe/recipe.h"
 
 namespace {
 
@@ -44,11 +44,11 @@ std::vector<double> train(recipe::Recipe& recipe, const amp::AutocastOptions& pr
 
 int main(int argc, char** argv) {
   recipe::Recipe recipe("Gradient clipping.", 10);
-  CLI11_PARSE(recipe.app(), argc, argv);
+  if (const auto code = recipe.parse(argc, argv)) return *code;
   const std::vector<double> norms = train(recipe, recipe.region(), recipe.scaler());
   fmt::print("the same in float32:\n");
   const std::vector<double> in_float32 = train(recipe, {.enabled = false}, {.enabled = false});
-  recipe.claim_close(norms[0], in_float32[0], recipe.tolerance(), "the norm before clipping is float32's");
+  recipe.claim_close(norms[0], in_float32[0], "the norm before clipping is float32's");
   recipe.claim(norms[0] > kMaxNorm, "there was something to clip");
   return recipe.end();
 }

@@ -1,6 +1,6 @@
 // Lesson: gradient penalty. The penalty is a function of true gradients, so those that grad() gives of the scaled loss
 // are unscaled by hand, out of place: they are part of the graph, and backward goes through them a second time.
-#include "examples/recipe.h"
+#include "examples/recipe/recipe.h"
 
 namespace {
 
@@ -54,13 +54,12 @@ Result train(const recipe::Recipe& recipe, const amp::AutocastOptions& precision
 
 int main(int argc, char** argv) {
   recipe::Recipe recipe("Gradient penalty.", 20);
-  CLI11_PARSE(recipe.app(), argc, argv);
+  if (const auto code = recipe.parse(argc, argv)) return *code;
   const Result result = train(recipe, recipe.region(), recipe.scaler());
   fmt::print("the same in float32:\n");
   const Result in_float32 = train(recipe, {.enabled = false}, {.enabled = false});
-  recipe.claim_close(result.first_penalty, in_float32.first_penalty, recipe.tolerance(),
-                     "the first penalty is float32's");
-  recipe.claim_close(result.last_loss, in_float32.last_loss, recipe.tolerance(), "the loss at the end is float32's");
+  recipe.claim_close(result.first_penalty, in_float32.first_penalty, "the first penalty is float32's");
+  recipe.claim_close(result.last_loss, in_float32.last_loss, "the loss at the end is float32's");
   recipe.claim(result.last_loss < result.first_loss, "the loss falls, through the second derivatives");
   return recipe.end();
 }

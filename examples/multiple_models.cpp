@@ -2,11 +2,11 @@
 // scale updated once. An optimizer whose gradients overflow is skipped alone, while the others go on.
 #include <limits>
 
-#include "examples/recipe.h"
+#include "examples/recipe/recipe.h"
 
 int main(int argc, char** argv) {
   recipe::Recipe recipe("Several models, losses and optimizers.", 20);
-  CLI11_PARSE(recipe.app(), argc, argv);
+  if (const auto code = recipe.parse(argc, argv)) return *code;
 
   toy::Data data;
   amp::nn::Sequential model0 = toy::make_model(), model1 = toy::make_model(32);

@@ -1,7 +1,7 @@
 // Lesson: PyTorch's typical mixed precision training, line by line: forward and loss in a region, the rest outside. In
 // float16 small gradients would round to zero, so the loss is scaled before backward and the gradients unscaled before
 // the step; a disabled scaler and a disabled region change nothing, so one loop serves every precision.
-#include "examples/recipe.h"
+#include "examples/recipe/recipe.h"
 
 namespace {
 
@@ -36,10 +36,10 @@ double train(const recipe::Recipe& recipe, const amp::AutocastOptions& precision
 
 int main(int argc, char** argv) {
   recipe::Recipe recipe("Typical mixed precision training.", 20);
-  CLI11_PARSE(recipe.app(), argc, argv);
+  if (const auto code = recipe.parse(argc, argv)) return *code;
   const double loss = train(recipe, recipe.region(), recipe.scaler());
   fmt::print("the same in float32:\n");
   const double in_float32 = train(recipe, {.enabled = false}, {.enabled = false});
-  recipe.claim_close(loss, in_float32, recipe.tolerance(), "the loss at the end is float32's");
+  recipe.claim_close(loss, in_float32, "the loss at the end is float32's");
   return recipe.end();
 }
