@@ -36,6 +36,17 @@ std::string registered_names() {
   return section;
 }
 
+/// The gradient column of the table, in words.
+constexpr const char* yes = "yes";
+constexpr const char* no = "no";
+constexpr const char* inside = "of the ops inside";
+constexpr const char* missing = "not again";
+constexpr const char* kGradients[] = {
+    "",
+#define AMP_OP(id, cuda_rule, cpu_rule, min_inputs, max_inputs, backends, gradient, saves, cost, text) gradient,
+#include "libamp/base/ops.def"
+};
+
 std::string ops_page() {
   std::string page =
       "# The ops\n\n"
@@ -44,7 +55,10 @@ std::string ops_page() {
       "edit the table.\n\n"
       "The rules say how autocast treats the op under CUDA's policy and under the CPU's ([words.md](words.md) explains "
       "them). "
-      "A composite op is written with other ops, which appear beneath it in a report.\n\n"
+      "A composite op is written with other ops, which appear beneath it in a report. Gradient: \"yes\" is a formula "
+      "made "
+      "of ops, so it can be differentiated again; \"not again\" is an op of a gradient that cannot (or geqrf, which "
+      "PyTorch does not differentiate either): differentiating it is an error that names it.\n\n"
       "| Op | CUDA rule | CPU rule | Tensor inputs | Body | Gradient | Cost | What it does |\n"
       "|---|---|---|---|---|---|---|---|\n";
   for (std::size_t i = 1; i < amp::kOpCount; ++i) {
@@ -60,7 +74,7 @@ std::string ops_page() {
                                                            : "none";
     page += "| `";
     page.append(op.name).append("` | ").append(amp::name(op.cuda_rule)).append(" | ").append(amp::name(op.cpu_rule));
-    page.append(" | ").append(inputs).append(" | ").append(body).append(" | ").append(op.differentiable ? "yes" : "no");
+    page.append(" | ").append(inputs).append(" | ").append(body).append(" | ").append(kGradients[i]);
     page.append(" | ").append(op.cost_name).append(" | ");
     for (const char c : op.text) {
       page += c == '|' ? std::string("\\|") : std::string(1, c);
