@@ -3,6 +3,8 @@
 #pragma once
 #include "libamp/autocast/scope.h"
 #include "libamp/autograd/autograd.h"
+#include "libamp/autograd/checkpoint.h"
+#include "libamp/autograd/custom_fwd.h"
 #include "libamp/core/step_clock.h"
 #include "libamp/data/data_loader.h"
 #include "libamp/data/dataset.h"

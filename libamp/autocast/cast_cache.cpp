@@ -28,13 +28,26 @@ Cache& cache() {
 }
 std::atomic<bool> checked{false};
 
+// Few, and none as a rule: the count spares the lock.
+std::atomic<std::size_t> static_count{0};
+std::map<const TensorImpl*, std::weak_ptr<TensorImpl>>& statics() {
+  static auto* instance = new std::map<const TensorImpl*, std::weak_ptr<TensorImpl>>;
+  return *instance;
+}
+bool is_static(const Tensor& tensor) {
+  if (static_count.load(std::memory_order_relaxed) == 0) return false;
+  const std::lock_guard lock(cache().mutex);
+  const auto found = statics().find(tensor.impl());
+  return found != statics().end() && !found->second.expired();
+}
+
 }  // namespace
 
 bool is_cacheable(const Tensor& source, DType target, DType fast) {
   if (target != fast || source.dtype() != DType::float32 || source.impl()->is_view) return false;
   const auto& meta = source.impl()->autograd;
   if (!meta || !meta->requires_grad || meta->node) return false;  // must be a leaf that requires a gradient
-  return autocast_state().cache_enabled && !grad_mode().inference;
+  return autocast_state().cache_enabled && !grad_mode().inference && !is_static(source);
 }
 
 Tensor find(const Tensor& source, DType target) {
@@ -64,6 +77,17 @@ void clear() {
     dropped.swap(c.entries);
   }
   // The tensors die outside the lock: freeing them announces.
+}
+
+void add_static(const Tensor& tensor) {
+  const std::lock_guard lock(cache().mutex);
+  statics()[tensor.impl()] = tensor.impl_ptr();
+  static_count = statics().size();
+}
+void remove_static(const Tensor& tensor) {
+  const std::lock_guard lock(cache().mutex);
+  statics().erase(tensor.impl());
+  static_count = statics().size();
 }
 
 Size size() {

@@ -14,6 +14,10 @@ bool is_cacheable(const Tensor& source, DType target, DType fast);
 Tensor find(const Tensor& source, DType target);
 void insert(const Tensor& source, DType target, const Tensor& cast);
 void clear();
+/// Casts of this tensor are not cached from now on: its memory is rewritten behind autocast's back, as that of the
+/// static tensors of a captured graph. Undone by remove_static. [any thread]
+void add_static(const Tensor& tensor);
+void remove_static(const Tensor& tensor);
 /// Entries and bytes held now.
 struct Size {
   std::size_t entries = 0, bytes = 0;

@@ -9,13 +9,6 @@
 namespace amp {
 namespace {
 
-DeviceType parse_device_type(std::string_view text) {
-  if (text == "cpu") return DeviceType::cpu;
-  if (text == "cuda") return DeviceType::cuda;
-  fail(ErrorCode::runtime, "autocast",
-       "unknown device type: got '" + std::string(text) + "', need 'cpu' or 'cuda' (no index)");
-}
-
 void warn(const std::string& message) { std::fprintf(stderr, "libamp warning: [autocast] %s\n", message.c_str()); }
 
 // PyTorch warns and disables the region where the device cannot do what was asked; it does not raise.
@@ -32,6 +25,19 @@ bool usable(DeviceType device, DType dtype) {
 }
 
 }  // namespace
+
+DeviceType autocast_device(std::string_view text) {
+  if (text == "cpu") return DeviceType::cpu;
+  if (text == "cuda") return DeviceType::cuda;
+  fail(ErrorCode::runtime, "autocast",
+       "unknown device type: got '" + std::string(text) + "', need 'cpu' or 'cuda' (no index)");
+}
+bool is_autocast_available(std::string_view device) {
+  for (const char* other : {"xpu", "mps", "mtia", "maia", "hpu", "ipu", "xla", "hip", "meta"})
+    if (device == other) return false;
+  autocast_device(device);
+  return true;
+}
 
 AutocastState& autocast_state() noexcept {
   thread_local AutocastState state;
@@ -56,7 +62,7 @@ autocast::autocast(DeviceType device, const AutocastOptions& options) : device_(
 }
 
 autocast::autocast(std::string_view device, const AutocastOptions& options)
-    : autocast(parse_device_type(device), options) {}
+    : autocast(autocast_device(device), options) {}
 
 autocast::~autocast() {
   AutocastState& state = autocast_state();
@@ -66,6 +72,16 @@ autocast::~autocast() {
 }
 
 void clear_autocast_cache() { cast_cache::clear(); }
+
+AutocastReplay::AutocastReplay(const AutocastState& remembered) : before_(autocast_state()) {
+  AutocastState& state = autocast_state();
+  state = remembered;
+  state.depth = before_.depth + 1;
+}
+AutocastReplay::~AutocastReplay() {
+  if (before_.depth == 0) clear_autocast_cache();
+  autocast_state() = before_;
+}
 
 AutocastSuspended::AutocastSuspended()
     : cpu_(autocast_state().cpu.enabled), cuda_(autocast_state().cuda.enabled), suspended_(autocast_state().suspended) {

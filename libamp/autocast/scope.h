@@ -44,6 +44,9 @@ struct AutocastOptions {
   std::optional<Policy> policy = {};
 };
 
+/// "cpu" or "cuda"; anything else (an index too) is Error(runtime).
+DeviceType autocast_device(std::string_view text);
+
 /// An autocast region, open while the guard lives. Each guard keeps its own saved state, so recursion is safe (a
 /// deliberate deviation: PyTorch's region object overwrites its state when entered twice).
 /// Errors: an unknown device type is Error(runtime). A dtype the CPU cannot autocast to (not bfloat16 or float16)
@@ -66,11 +69,12 @@ class autocast {
   bool cache_before_;
 };
 
-/// PyTorch's decorator: a callable that runs `f` inside a region. The dtype is taken when the wrapper is made.
+/// PyTorch's decorator: a callable that runs `f` inside a region. The dtype is taken when the wrapper is made. What
+/// cannot be called does not compile.
 template <typename F>
 auto autocast_wrap(DeviceType device, AutocastOptions options, F f) {
   if (!options.dtype) options.dtype = autocast_state().of(device).dtype;
-  return [device, options, f = std::move(f)](auto&&... args) -> decltype(auto) {
+  return [device, options, f = std::move(f)](auto&&... args) -> decltype(f(std::forward<decltype(args)>(args)...)) {
     const autocast region(device, options);
     return f(std::forward<decltype(args)>(args)...);
   };
@@ -84,6 +88,9 @@ inline void set_autocast_dtype(DeviceType device, DType dtype) { autocast_state(
 inline bool is_autocast_cache_enabled() { return autocast_state().cache_enabled; }
 inline void set_autocast_cache_enabled(bool on) { autocast_state().cache_enabled = on; }
 void clear_autocast_cache();
+/// Does libamp have autocast for this device type? It has for "cuda" whether or not there is a GPU. False for PyTorch's
+/// other device types, Error(runtime) for what is no device type.
+bool is_autocast_available(std::string_view device);
 
 /// Switches autocast off for both device types while it lives; used while a listed op runs.
 class AutocastSuspended {
@@ -97,13 +104,29 @@ class AutocastSuspended {
   bool cpu_, cuda_, suspended_;
 };
 
-/// Installs a whole state for a scope (backward on other threads, checkpoint recomputation). Does not touch the cache.
+/// Installs a whole state for a scope: hands a region over to another thread,
+///   `const AutocastState state = autocast_state();  std::thread([state] { const AutocastStateScope scope(state); ...
+///   });`
+/// Does not touch the cache.
 class AutocastStateScope {
  public:
   explicit AutocastStateScope(const AutocastState& state) : before_(autocast_state()) { autocast_state() = state; }
   ~AutocastStateScope() { autocast_state() = before_; }
   AutocastStateScope(const AutocastStateScope&) = delete;
   AutocastStateScope& operator=(const AutocastStateScope&) = delete;
+
+ private:
+  AutocastState before_;
+};
+
+/// Enters regions with a remembered state (checkpoint recomputation): the depth counts on, and leaving the outermost
+/// one clears the cache.
+class AutocastReplay {
+ public:
+  explicit AutocastReplay(const AutocastState& remembered);
+  ~AutocastReplay();
+  AutocastReplay(const AutocastReplay&) = delete;
+  AutocastReplay& operator=(const AutocastReplay&) = delete;
 
  private:
   AutocastState before_;

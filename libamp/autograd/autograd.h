@@ -18,5 +18,15 @@ Tensors grad(const Tensors& outputs, const Tensors& inputs, const Tensors& grad_
 
 /// Calls `hook` with the gradient of `tensor` whenever it is computed; a defined result replaces it.
 void register_hook(const Tensor& tensor, TensorHook hook);
+/// Calls `hook` with a leaf each time a gradient has been added to its .grad. Error(runtime) for tensors that are no
+/// leaves.
+void register_post_accumulate_grad_hook(const Tensor& leaf, PostAccumulateHook hook);
+
+/// Calls `callback` when the backward that runs in this thread is over, also if it fails; then what the callback throws
+/// is lost.
+/// Error(runtime) outside a backward.
+void queue_callback(std::function<void()> callback);
+/// Is a grad() running in this thread, so that leaves get nothing?
+bool is_capturing() noexcept;
 
 }  // namespace amp

@@ -1,8 +1,9 @@
 // The backward pass: nodes in reverse order of creation, each once all gradients of its outputs are there.
 #include <algorithm>
+#include <cstddef>
 #include <queue>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "libamp/autograd/autograd.h"
 #include "libamp/autograd/gradient.h"
@@ -11,6 +12,7 @@
 #include "libamp/dispatch/announce.h"
 #include "libamp/dispatch/run_op.h"
 #include "libamp/dispatch/tape_note.h"
+#include "libamp/ops/sparse.h"
 
 namespace amp {
 namespace {
@@ -19,6 +21,58 @@ struct Later {
   bool operator()(const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) const {
     return a->sequence < b->sequence;
   }
+};
+
+// Guards a leaf's .grad: threads that share parameters may all deliver to it.
+std::mutex& gradient_mutex(const TensorImpl* leaf) {
+  static std::mutex mutexes[64];
+  return mutexes[reinterpret_cast<std::uintptr_t>(leaf) / alignof(std::max_align_t) % 64];
+}
+
+// The buffer of a gradient that nobody else holds becomes .grad itself; else a copy does.
+Tensor own_gradient(const Tensor& gradient) {
+  const long holders = gradient.impl()->storage.use_count();
+  if (gradient.is_sparse()) {
+    const Tensor& values = gradient.impl()->sparse->values;
+    // The memory is held by the tensor and by its values.
+    const bool only_ours = gradient.impl_ptr().use_count() == 1 && values.impl_ptr().use_count() == 1 && holders == 2;
+    return with_values(gradient, only_ours ? values : values.clone());
+  }
+  const bool only_ours = gradient.impl_ptr().use_count() == 1 && holders == 1;
+  return only_ours && gradient.is_contiguous() ? gradient.detach() : gradient.detach().clone();
+}
+
+// What a run wants done when it is over.
+struct Running {
+  bool capturing;
+  std::vector<std::function<void()>> callbacks;
+};
+thread_local Running* running = nullptr;
+
+// Makes a run the current one of its thread while it lives; runs inside runs are stacked.
+class RunningScope {
+ public:
+  explicit RunningScope(bool capturing) : own_{capturing, {}}, before_(std::exchange(running, &own_)) {}
+  ~RunningScope() {
+    running = before_;
+    for (const auto& callback : own_.callbacks) {
+      try {
+        callback();
+      } catch (...) {
+        // The error that ended the run is the one to report.
+      }
+    }
+  }
+  /// The end of a run that did not fail.
+  void finish() {
+    for (const auto& callback : std::exchange(own_.callbacks, {})) callback();
+  }
+  RunningScope(const RunningScope&) = delete;
+  RunningScope& operator=(const RunningScope&) = delete;
+
+ private:
+  Running own_;
+  Running* before_;
 };
 
 // One run of the engine. For grad(), `targets` are the inputs whose gradients are wanted; leaves are then left alone.
@@ -56,11 +110,13 @@ class Run {
 
   void run() {
     const GradModeScope mode(create_graph_);
+    RunningScope scope(capturing_);
     while (!ready_.empty()) {
       const std::shared_ptr<Node> node = ready_.top();
       ready_.pop();
       visit(node);
     }
+    scope.finish();
   }
 
   Tensors captured_;
@@ -126,7 +182,7 @@ class Run {
     Pending& pending = pending_.at(edge.node.get());
     pending.grads.resize(edge.node->outputs.size());
     Tensor& slot = pending.grads[edge.output];
-    if (gradient.defined()) slot = slot.defined() ? slot + gradient : std::move(gradient);
+    if (gradient.defined()) slot = slot.defined() ? sum_of(slot, gradient) : std::move(gradient);
     if (--pending.missing == 0) ready_.push(edge.node);
   }
 
@@ -143,23 +199,28 @@ class Run {
       const auto found = leaf_targets_.find(impl.get());
       if (found == leaf_targets_.end()) return;
       for (const std::size_t i : found->second)
-        captured_[i] = captured_[i].defined() ? captured_[i] + gradient : gradient;
+        captured_[i] = captured_[i].defined() ? sum_of(captured_[i], gradient) : gradient;
       return;
     }
-    accumulate(meta, std::move(gradient));
+    {
+      const std::lock_guard lock(gradient_mutex(impl.get()));
+      accumulate(meta, std::move(gradient));
+    }
+    for (const auto& hook : meta.post_accumulate_hooks) hook(leaf);
+  }
+
+  // Sparse gradients add up to a sparse one, with a dense one to a dense one.
+  static Tensor sum_of(const Tensor& a, const Tensor& b) {
+    if (!a.is_sparse() && !b.is_sparse()) return a + b;
+    return a.is_sparse() && !b.is_sparse() ? sparse_add(b, a) : sparse_add(a, b);
   }
 
   void accumulate(AutogradMeta& meta, Tensor gradient) const {
     if (!meta.grad.defined()) {
-      // The buffer becomes the gradient itself if nobody else holds it, else a copy does.
-      const bool only_ours = gradient.impl_ptr().use_count() == 1 && gradient.impl()->storage.use_count() == 1;
-      if (create_graph_)
-        meta.grad = gradient;
-      else
-        meta.grad = only_ours && gradient.is_contiguous() ? gradient.detach() : gradient.detach().clone();
+      meta.grad = create_graph_ ? gradient : own_gradient(gradient);
       meta.grad.impl()->storage->set_cause(MemoryCause::gradients);
-    } else if (create_graph_) {
-      meta.grad = meta.grad + gradient;
+    } else if (create_graph_ || meta.grad.is_sparse()) {
+      meta.grad = sum_of(meta.grad, gradient);
     } else {
       const no_grad quiet;
       meta.grad.add_(gradient);
@@ -200,14 +261,14 @@ class Run {
       leaf_name = node.inputs[0].leaf->autograd->name;
     if (leaf_name != 0)
       announce::tensor_stats(gradient, leaf_name, TensorRole::gradient, node.op, announce::loss_scale());
-    else if (node.op != OpId::to && op_info(node.op).cost_name != "free")
+    else if (node.op != OpId::to && node.op != OpId::none && op_info(node.op).cost_name != "free")
       announce::tensor_stats(gradient, output_name(node.module_path, node.op), TensorRole::activation_gradient, node.op,
                              announce::loss_scale());
   }
 
   static Tensors differentiate(const std::shared_ptr<Node>& node, Tensors grads) {
     if (node->released)
-      fail(ErrorCode::runtime, op_info(node->op).name,
+      fail(ErrorCode::runtime, name_of(*node),
            "trying to backward through the graph a second time: its saved tensors were freed; need retain_graph = true "
            "in the first backward");
     if (node->custom) return node->custom(grads);
@@ -219,22 +280,30 @@ class Run {
 
   // Brings a gradient to the shape and dtype of the input it is for.
   static Tensor fit(Tensor gradient, const Node& node, std::size_t i) {
+    if (gradient.is_sparse()) return fit_sparse(gradient, node, i);
     if (!(gradient.sizes() == node.input_sizes[i])) gradient = sum_to_size(gradient, node.input_sizes[i]);
     if (gradient.dtype() == node.input_dtypes[i]) return gradient;
     return cast(gradient, node.input_dtypes[i], CastKind::gradient, node.op == OpId::to ? node.cast_cause : node.op);
   }
 
+  static Tensor fit_sparse(const Tensor& gradient, const Node& node, std::size_t i) {
+    if (!(gradient.sizes() == node.input_sizes[i]))
+      fail(ErrorCode::runtime, name_of(node),
+           "a sparse gradient has the wrong shape: got " + describe(gradient) + ", need " +
+               to_string(node.input_sizes[i]));
+    if (gradient.dtype() == node.input_dtypes[i]) return gradient;
+    return with_values(gradient, cast(gradient.values(), node.input_dtypes[i], CastKind::gradient, node.op));
+  }
+
   static void release(Node& node) {
-    const bool held_any = !node.saved_inputs.empty() || !node.saved_outputs.empty() || node.custom;
+    std::vector<SavedTensor> freed;  // dies after the lock is given back: it may be long
+    const std::lock_guard lock(saved_tensors_mutex(node));
     for (auto* list : {&node.saved_inputs, &node.saved_outputs})
       for (auto& saved : *list) {
-        if (saved.impl) node.released = true;
-        saved.impl = nullptr;
+        if (!saved.impl && !saved.packed) continue;
+        node.released = true;
+        freed.push_back(std::exchange(saved, {}));
       }
-    if (held_any && node.custom) {
-      node.custom = nullptr;
-      node.released = true;
-    }
   }
 
   bool retain_graph_, create_graph_, capturing_ = false;
@@ -246,6 +315,14 @@ class Run {
 };
 
 }  // namespace
+
+bool is_capturing() noexcept { return running != nullptr && running->capturing; }
+
+void queue_callback(std::function<void()> callback) {
+  if (running == nullptr)
+    fail(ErrorCode::runtime, "queue_callback", "no backward is running in this thread: need a call from inside one");
+  running->callbacks.push_back(std::move(callback));
+}
 
 void backward(const Tensors& tensors, const Tensors& grad_tensors, bool retain_graph, bool create_graph) {
   const PhaseScope phase(&Context::phase, Phase::backward);

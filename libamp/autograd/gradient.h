@@ -27,10 +27,17 @@ class GradCall {
   [[nodiscard]] const Node& node() const { return *node_; }
 
  private:
-  [[nodiscard]] Tensor unpack(const SavedTensor& saved, const char* what, std::size_t i) const;
   std::shared_ptr<Node> node_;
   Tensors grads_;
 };
+
+/// A saved tensor with its history. `node`: the one that holds it; null for tensors saved outside nodes. Throws if it
+/// was changed in place since; `what` and i name it then. Undefined if it was not kept.
+Tensor unpack_saved(const std::shared_ptr<Node>& node, const SavedTensor& saved, std::string_view what, std::size_t i);
+/// Saved tensor i of a custom function's node. Throws if it was freed.
+Tensor unpack_saved(const std::shared_ptr<Node>& node, std::size_t i);
+/// The name of what a node differentiates, for messages.
+std::string_view name_of(const Node& node);
 
 /// Returns one gradient per input, undefined where none flows or none is needed. A gradient may have the broadcast
 /// shape of the output and any floating dtype: the engine sums it to the input's shape and casts it to its dtype.

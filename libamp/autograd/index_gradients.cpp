@@ -1,6 +1,8 @@
 // Gradients of reading and writing by index: reading's gradient is adding by index, and the other way round.
 #include "libamp/autograd/gradient.h"
+#include "libamp/core/grad_mode.h"
 #include "libamp/dispatch/run_op.h"
+#include "libamp/ops/sparse.h"
 
 namespace amp::gradients {
 namespace {
@@ -56,7 +58,26 @@ Tensors index_add(const GradCall& g) {
   return {g.grad(), Tensor(), g.needs(2) ? amp::index_select(g.grad(), dim_of(g), g.in(1)) : Tensor()};
 }
 
+namespace {
+
+// The rows of grad where they were read; padding is left out, as in PyTorch.
+Tensor sparse_embedding_gradient(const GradCall& g) {
+  if (grad_mode().enabled)
+    fail(ErrorCode::not_implemented, "embedding",
+         "a sparse gradient cannot be differentiated again: need sparse = false, or create_graph = false");
+  Tensor indices = reshape(g.in(1), {-1}), rows = reshape(g.grad(), {-1, g.input_sizes(0)[1]});
+  if (const std::int64_t padding = g.attributes().integer("padding_idx", -1); padding >= 0) {
+    const Tensor kept = reshape(nonzero(ne(indices, static_cast<double>(padding))), {-1});
+    indices = amp::index_select(indices, 0, kept);
+    rows = amp::index_select(rows, 0, kept);
+  }
+  return sparse_unchecked(unsqueeze(to(indices, DType::int64), 0), rows, g.input_sizes(0));
+}
+
+}  // namespace
+
 Tensors embedding(const GradCall& g) {
+  if (g.attributes().flag("sparse", false)) return {sparse_embedding_gradient(g), Tensor()};
   return {
       amp::embedding_dense_backward(g.grad(), g.in(1), g.input_sizes(0)[0], g.attributes().integer("padding_idx", -1)),
       Tensor()};

@@ -1,6 +1,7 @@
 // The autograd half of Tensor's methods, saved-tensor unpacking, and hooks.
 #include "libamp/autograd/autograd.h"
 #include "libamp/autograd/gradient.h"
+#include "libamp/core/observer.h"
 
 namespace amp {
 
@@ -68,6 +69,13 @@ void register_hook(const Tensor& tensor, TensorHook hook) {
     meta.leaf_hooks.push_back(std::move(hook));
 }
 
+void register_post_accumulate_grad_hook(const Tensor& leaf, PostAccumulateHook hook) {
+  if (!needs_gradient(leaf) || !leaf.is_leaf())
+    fail(ErrorCode::runtime, "register_post_accumulate_grad_hook",
+         "need a leaf that requires a gradient: got " + describe(leaf));
+  autograd_meta(leaf).post_accumulate_hooks.push_back(std::move(hook));
+}
+
 Tensor GradCall::grad(std::size_t i) const {
   if (has_grad(i)) return grads_[i];
   const OutputMeta& meta = node_->outputs[i];
@@ -76,23 +84,48 @@ Tensor GradCall::grad(std::size_t i) const {
 
 Tensor GradCall::in(std::size_t i) const {
   if (i >= node_->saved_inputs.size()) return {};
-  return unpack(node_->saved_inputs[i], "input", i);
+  return unpack_saved(node_, node_->saved_inputs[i], "input", i);
 }
-Tensor GradCall::out(std::size_t i) const { return unpack(node_->saved_outputs[i], "output", i); }
+Tensor GradCall::out(std::size_t i) const { return unpack_saved(node_, node_->saved_outputs[i], "output", i); }
 
-Tensor GradCall::unpack(const SavedTensor& saved, const char* what, std::size_t i) const {
-  if (!saved.impl) return {};
-  if (saved.impl->storage->version() != saved.version)
-    fail(ErrorCode::runtime, op_info(node_->op).name,
-         std::string("one of the tensors needed for the gradient was changed in place: ") + what + " " +
-             std::to_string(i) + ", " + describe(Tensor(saved.impl)) + ", is at version " +
-             std::to_string(saved.impl->storage->version()) + ", need version " + std::to_string(saved.version));
-  if (!saved.is_own_output) return Tensor(saved.impl);
-  Tensor linked(std::make_shared<TensorImpl>(*saved.impl));
-  AutogradMeta& meta = autograd_meta(linked);
-  meta.node = node_;
-  meta.output = saved.output;
-  return linked;
+std::string_view name_of(const Node& node) { return node.name != 0 ? observe::text(node.name) : op_info(node.op).name; }
+
+Tensor unpack_saved(const std::shared_ptr<Node>& node, const SavedTensor& saved, std::string_view what, std::size_t i) {
+  SavedTensor held;
+  if (node) {
+    const std::lock_guard lock(saved_tensors_mutex(*node));
+    held = saved;
+  } else {
+    held = saved;
+  }
+  Tensor result;
+  if (held.packed) {
+    result = held.packed->unpack().detach();
+  } else if (held.impl) {
+    if (held.impl->storage->version() != held.version)
+      fail(ErrorCode::runtime, node ? name_of(*node) : what,
+           "one of the tensors needed for the gradient was changed in place: " + std::string(what) + " " +
+               std::to_string(i) + ", " + describe(Tensor(held.impl)) + ", is at version " +
+               std::to_string(held.impl->storage->version()) + ", need version " + std::to_string(held.version));
+    if (!held.is_own_output) return Tensor(held.impl);
+    result = Tensor(std::make_shared<TensorImpl>(*held.impl));
+  } else {
+    return {};
+  }
+  if (held.is_own_output || held.packed->edge.node) {
+    AutogradMeta& meta = autograd_meta(result);
+    meta.node = held.is_own_output ? node : held.packed->edge.node;
+    meta.output = held.is_own_output ? held.output : held.packed->edge.output;
+  }
+  return result;
+}
+
+Tensor unpack_saved(const std::shared_ptr<Node>& node, std::size_t i) {
+  if (node->released)
+    fail(ErrorCode::runtime, name_of(*node),
+         "saved tensors are asked for a second time after they were freed; need retain_graph = true in the first "
+         "backward");
+  return unpack_saved(node, node->saved_inputs[i], "saved tensor", i);
 }
 
 }  // namespace amp

@@ -11,24 +11,31 @@
 
 namespace amp {
 
+// What an observer hears: the one list, from which the base and each observer declare their functions.
+//   mark(CastEvent)        a cast served from the cache
+//   mark(TensorStatEvent)  counts[i] elements have floor(log2|x|) == event.exponent_first + i
+#define AMP_OBSERVER_FUNCTIONS(F)                                              \
+  F(begin_op(const OpEvent& event))                                            \
+  F(end_op(const OpEvent& event))                                              \
+  F(begin_cast(const CastEvent& event))                                        \
+  F(end_cast(const CastEvent& event))                                          \
+  F(mark(const CastEvent& event))                                              \
+  F(mark(const ScalerEvent& event))                                            \
+  F(mark(const TensorStatEvent& event, std::span<const std::uint64_t> counts)) \
+  F(mark(const AllocEvent& event))                                             \
+  F(mark(const FreeEvent& event))                                              \
+  F(mark(const CauseEvent& event))                                             \
+  F(mark(const StepEvent& event))                                              \
+  F(mark(const FactEvent& event))
+#define AMP_OBSERVER_VIRTUAL(signature) virtual void signature noexcept = 0;
+#define AMP_OBSERVER_OVERRIDE(signature) void signature noexcept override;
+
 /// Receives events in the thread in which they happen. Strings in events are StringIds. Implementations must not
 /// throw and must not call libamp ops. Events of one thread come in order; threads may call at the same time.
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void begin_op(const OpEvent& event) noexcept = 0;
-  virtual void end_op(const OpEvent& event) noexcept = 0;
-  virtual void begin_cast(const CastEvent& event) noexcept = 0;
-  virtual void end_cast(const CastEvent& event) noexcept = 0;
-  virtual void mark(const CastEvent& event) noexcept = 0;  ///< a cast served from the cache
-  virtual void mark(const ScalerEvent& event) noexcept = 0;
-  /// counts[i] elements have floor(log2|x|) == event.exponent_first + i
-  virtual void mark(const TensorStatEvent& event, std::span<const std::uint64_t> counts) noexcept = 0;
-  virtual void mark(const AllocEvent& event) noexcept = 0;
-  virtual void mark(const FreeEvent& event) noexcept = 0;
-  virtual void mark(const CauseEvent& event) noexcept = 0;
-  virtual void mark(const StepEvent& event) noexcept = 0;
-  virtual void mark(const FactEvent& event) noexcept = 0;
+  AMP_OBSERVER_FUNCTIONS(AMP_OBSERVER_VIRTUAL)
 };
 
 namespace observe {

@@ -33,7 +33,12 @@ std::size_t bytes_if_fp32(std::int64_t numel, DType dtype) {
 
 void Tensor::fail_undefined() { fail(ErrorCode::runtime, "tensor", "need a tensor, got none (an undefined tensor)"); }
 
+void Tensor::fail_sparse() const {
+  fail(ErrorCode::runtime, "tensor", "need a dense tensor, got " + describe(*this) + "; need to_dense()");
+}
+
 bool Tensor::is_contiguous() const {
+  if (is_sparse()) return false;
   std::int64_t step = 1;
   for (int d = dim() - 1; d >= 0; --d) {
     if (sizes()[d] == 1) continue;
@@ -42,6 +47,17 @@ bool Tensor::is_contiguous() const {
   }
   return true;
 }
+
+namespace {
+const SparseParts& sparse_parts(const Tensor& t, const char* where) {
+  if (!t.is_sparse()) fail(ErrorCode::runtime, where, "need a sparse tensor, got " + describe(t));
+  return *t.impl()->sparse;
+}
+}  // namespace
+
+bool Tensor::is_coalesced() const { return sparse_parts(*this, "is_coalesced").coalesced; }
+Tensor Tensor::indices() const { return sparse_parts(*this, "indices").indices; }
+Tensor Tensor::values() const { return sparse_parts(*this, "values").values; }
 
 double Tensor::item_as_double() const {
   require_one_element(*this);
@@ -85,7 +101,8 @@ Tensor make_view(const Tensor& base, const Shape& sizes, const Shape& strides, s
 
 std::string describe(const Tensor& t) {
   if (!t.defined()) return "none";
-  std::string text(name(t.dtype()));
+  std::string text(t.is_sparse() ? "sparse " : "");
+  text += name(t.dtype());
   text += to_string(t.sizes());
   if (t.device().type != DeviceType::cpu) text += " on " + to_string(t.device());
   return text;

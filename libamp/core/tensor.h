@@ -15,6 +15,7 @@
 namespace amp {
 
 struct AutogradMeta;  // tape/autograd_meta.h
+struct SparseParts;
 class Tensor;
 using Tensors = std::vector<Tensor>;
 struct ValuesIndices;  // ops/reduce.h
@@ -35,6 +36,7 @@ struct TensorImpl {
   bool is_view = false;            // shares another tensor's storage
   bool is_wrapped_number = false;  // a C++ number turned into a 0-dim tensor: weaker in type promotion
   std::shared_ptr<AutogradMeta> autograd;
+  std::shared_ptr<const SparseParts> sparse;  // null: dense. Else `storage` is that of the values
 };
 
 /// A handle with shared ownership, cheap to copy. Copying a handle copies no data. An undefined tensor stands for
@@ -62,11 +64,21 @@ class Tensor {
   [[nodiscard]] bool is_floating_point() const { return is_floating(need().dtype); }
   [[nodiscard]] bool is_contiguous() const;
   [[nodiscard]] bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
+  // -- sparse tensors in coordinate form, see ops/sparse.h; the parts are errors for dense ones
+  [[nodiscard]] bool is_sparse() const { return need().sparse != nullptr; }
+  [[nodiscard]] bool is_coalesced() const;
+  [[nodiscard]] Tensor indices() const;  ///< int64 [sparse_dim, nnz]; of a tensor that is not coalesced too
+  [[nodiscard]] Tensor values() const;   ///< [nnz, ...]
+  [[nodiscard]] Tensor coalesce() const;
+  [[nodiscard]] Tensor to_dense() const;  ///< the tensor itself if it is dense
+
   [[nodiscard]] std::uint32_t version() const { return need().storage->version(); }
   void bump_version() const { need().storage->bump_version(); }
 
-  // -- raw data; the caller knows dtype and strides
+  // -- raw data; the caller knows dtype and strides. Error(runtime) for a sparse tensor
   [[nodiscard]] void* raw() const {
+    if (need().sparse) [[unlikely]]
+      fail_sparse();
     return static_cast<std::byte*>(need().storage->data()) +
            need().offset * static_cast<std::int64_t>(size_of(dtype()));
   }
@@ -286,7 +298,7 @@ class Tensor {
   [[nodiscard]] Tensor type_as(const Tensor& other) const { return to(other.dtype()); }
   const Tensor& copy_(const Tensor& source) const;
   const Tensor& fill_(double value) const;
-  const Tensor& zero_() const { return fill_(0); }
+  const Tensor& zero_() const;
   const Tensor& add_(const Tensor& other, double alpha = 1) const;
   const Tensor& sub_(const Tensor& other, double alpha = 1) const;
   const Tensor& mul_(const Tensor& other) const;
@@ -365,7 +377,14 @@ class Tensor {
     return *impl_;
   }
   [[noreturn]] static void fail_undefined();
+  [[noreturn]] void fail_sparse() const;
   std::shared_ptr<TensorImpl> impl_;
+};
+
+/// Where a sparse tensor's elements are, and what they are.
+struct SparseParts {
+  Tensor indices, values;
+  bool coalesced = false;
 };
 
 /// A new tensor with uninitialised, contiguous data.
@@ -373,7 +392,7 @@ Tensor empty(const Shape& sizes, DType dtype = DType::float32, Device device = k
 /// A tensor over the same storage with other sizes, strides and offset (elements). Core-level: notes nothing on the
 /// tape.
 Tensor make_view(const Tensor& base, const Shape& sizes, const Shape& strides, std::int64_t offset);
-/// "float16[2, 3] on cpu", for messages; "none" if undefined.
+/// "float16[2, 3]", for messages; "none" if undefined; "sparse " in front of sparse ones.
 std::string describe(const Tensor& tensor);
 
 /// Type two tensors meet in, by PyTorch's rules: category (bool < integer < floating) of dimensioned tensors beats

@@ -137,8 +137,7 @@ namespace announce {
 void set_loss_scale(double scale) noexcept { current_scale = scale; }
 double loss_scale() noexcept { return current_scale; }
 
-void OpScope::note_rounding(const Tensors& outputs) const { keep_losses(outputs); }
-void CastScope::note_rounding(const Tensors& outputs) const { keep_losses(outputs); }
+void note_rounding(const Tensors& outputs) { keep_losses(outputs); }
 
 OpScope::OpScope(const OpCall& call, const CastDecision& decision, Policy policy, const Before& before)
     : announced_(step_clock::recorded()) {
@@ -150,7 +149,8 @@ OpScope::OpScope(const OpCall& call, const CastDecision& decision, Policy policy
   event_.rule = static_cast<std::uint8_t>(decision.rule);
   event_.reason = static_cast<std::uint8_t>(decision.reason);
   event_.compute_dtype = static_cast<std::uint8_t>(compute_dtype(call));
-  event_.output_dtype = static_cast<std::uint8_t>(DType::count_);
+  event_.output_dtype =
+      static_cast<std::uint8_t>(call.out.defined() ? call.out.dtype() : call.attributes.dtype("dtype", DType::count_));
   event_.policy = static_cast<std::uint8_t>(policy);
   for (const auto& t : call.inputs)
     if (t.defined()) {
@@ -191,6 +191,7 @@ void cached_cast(const Tensor& source, DType to, OpId cause) {
 }
 
 void tensor_stats(const Tensor& tensor, StringId name, TensorRole role, OpId op, double scale) {
+  if (tensor.is_sparse()) return tensor_stats(tensor.values(), name, role, op, scale);
   TensorStatEvent event;
   std::vector<std::uint64_t> counts;
   backend(tensor.device().type, "tensor_stats").tensor_stats(tensor, event, counts);

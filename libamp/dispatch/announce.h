@@ -16,8 +16,6 @@ class OpScope {
  public:
   OpScope(const OpCall& call, const CastDecision& decision, Policy policy, const Before& before);
   ~OpScope();
-  /// Keeps what rounding the outputs lost, for their statistics.
-  void note_rounding(const Tensors& outputs) const;
   OpScope(const OpScope&) = delete;
   OpScope& operator=(const OpScope&) = delete;
 
@@ -31,13 +29,15 @@ class CastScope {
  public:
   CastScope(const Tensor& source, DType to, CastKind kind, OpId cause);
   ~CastScope();
-  void note_rounding(const Tensors& outputs) const;
   CastScope(const CastScope&) = delete;
   CastScope& operator=(const CastScope&) = delete;
 
  private:
   CastEvent event_;
 };
+
+/// Keeps what rounding the outputs lost, for their statistics. Called before the scope of their op or cast ends.
+void note_rounding(const Tensors& outputs);
 
 /// Announces a conversion the cache saved.
 void cached_cast(const Tensor& source, DType to, OpId cause);

@@ -86,8 +86,11 @@ Tensors run_body(const OpCall& call) {
 
 void check_call(const OpCall& call) {
   const OpInfo& info = call.info();
-  if (static_cast<int>(call.inputs.size()) > info.max_inputs)
+  if (info.max_inputs != kAny && static_cast<int>(call.inputs.size()) > info.max_inputs)
     call.fail("too many tensor arguments: got " + std::to_string(call.inputs.size()));
+  for (const Tensor& t : call.inputs)
+    if (t.defined() && t.impl()->sparse) [[unlikely]]
+      call.fail("has no form for sparse tensors: got " + describe(t) + "; need to_dense()", ErrorCode::not_implemented);
   for (int i = 0; i < info.min_inputs; ++i)
     if (!call.has(static_cast<std::size_t>(i)))
       call.fail("tensor argument " + std::to_string(i) + " is missing: got none, need a tensor", ErrorCode::type);
@@ -115,7 +118,7 @@ Tensors run_op(OpCall call) {
     std::optional<announce::OpScope> scope;
     if (observed) scope.emplace(call, decided.decision, decided.policy, before);
     outputs = run_body(call);
-    if (scope) scope->note_rounding(outputs);
+    if (scope) announce::note_rounding(outputs);
   }
   note_on_tape(call, outputs, OpId::none, overwritten);
   if (observed) note_statistics(call, outputs);
@@ -137,7 +140,7 @@ Tensor cast(const Tensor& tensor, DType dtype, CastKind kind, OpId cause) {
     std::optional<announce::CastScope> scope;
     if (observe::active()) scope.emplace(tensor, dtype, kind, cause);
     outputs = run_body(call);
-    if (scope) scope->note_rounding(outputs);
+    if (scope) announce::note_rounding(outputs);
   }
   note_on_tape(call, outputs, cause);
   return outputs[0];

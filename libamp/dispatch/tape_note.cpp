@@ -18,25 +18,12 @@ bool any_needs_gradient(const OpCall& call) {
   return false;
 }
 
-SavedTensor save(const Tensor& t) {
-  if (!t.defined()) return {};
-  return {t.impl_ptr(), t.version(), false, 0};
-}
-
-// Saved without its link to the tape: the node would keep itself alive. Re-linked when it is unpacked.
-SavedTensor save_own_output(const Tensor& t, std::uint32_t index) {
-  if (!t.defined()) return {};
-  auto bare = std::make_shared<TensorImpl>(*t.impl());
-  bare->autograd = nullptr;
-  return {std::move(bare), t.version(), true, index};
-}
-
 bool saves_input(const OpCall& call, std::size_t i) {
   return (call.info().saves & (1u << std::min<std::size_t>(i, 15))) != 0;
 }
 
 // A copy of what is about to be overwritten, with its place on the tape.
-SavedTensor save_copy(const Tensor& t) {
+SavedTensor save_copy(const Tensor& t, OpId op) {
   const no_grad quiet;
   const Tensor copy = run_op1({OpId::clone, {t}, {}, {}});
   if (const auto& meta = t.impl()->autograd) {
@@ -45,7 +32,7 @@ SavedTensor save_copy(const Tensor& t) {
     of_copy.node = meta->node;
     of_copy.output = meta->output;
   }
-  return save(copy);
+  return save_tensor(copy, {}, op);
 }
 
 void save_tensors(Node& node, const OpCall& call, const Tensors& outputs, const std::vector<SavedTensor>& overwritten) {
@@ -53,12 +40,13 @@ void save_tensors(Node& node, const OpCall& call, const Tensors& outputs, const 
   node.saved_inputs.resize(call.inputs.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     if (!saves_input(call, i)) continue;
-    const bool is_kept = i < overwritten.size() && overwritten[i].impl != nullptr;
-    node.saved_inputs[i] = is_kept ? overwritten[i] : save(call.inputs[i]);
+    const bool is_kept = i < overwritten.size() && (overwritten[i].impl || overwritten[i].packed);
+    node.saved_inputs[i] = is_kept ? overwritten[i] : save_tensor(call.inputs[i], {}, call.op);
   }
   node.saved_outputs.resize(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (saves & (kSaveOut0 << i)) node.saved_outputs[i] = save_own_output(outputs[i], static_cast<std::uint32_t>(i));
+    if (saves & (kSaveOut0 << i))
+      node.saved_outputs[i] = save_tensor(outputs[i], static_cast<std::uint32_t>(i), call.op);
 }
 
 bool shares_elements(const Tensor& tensor) {
@@ -103,9 +91,9 @@ std::vector<SavedTensor> save_overwritten(const OpCall& call) {
     is_needed |= std::count_if(call.inputs.begin(), call.inputs.end(),
                                [&call](const Tensor& t) { return t.is_same(call.out); }) > 1;
     if (is_needed) {
-      kept[i] = save_copy(call.inputs[i]);
+      kept[i] = save_copy(call.inputs[i], call.op);
     } else {
-      kept[i] = save_own_output(call.inputs[i], 0);
+      kept[i] = save_tensor(call.inputs[i], 0, call.op);  // bare, not in a cycle through the result
       kept[i].is_own_output = false;
     }
   }

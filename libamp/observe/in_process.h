@@ -31,18 +31,7 @@ class Recording final : public Observer {
   std::vector<StepEvent> steps;
   std::vector<FactEvent> facts;
 
-  void begin_op(const OpEvent& event) noexcept override;
-  void end_op(const OpEvent& event) noexcept override;
-  void begin_cast(const CastEvent& event) noexcept override;
-  void end_cast(const CastEvent& event) noexcept override;
-  void mark(const CastEvent& event) noexcept override;
-  void mark(const ScalerEvent& event) noexcept override;
-  void mark(const TensorStatEvent& event, std::span<const std::uint64_t> counts) noexcept override;
-  void mark(const AllocEvent& event) noexcept override;
-  void mark(const FreeEvent& event) noexcept override;
-  void mark(const CauseEvent& event) noexcept override;
-  void mark(const StepEvent& event) noexcept override;
-  void mark(const FactEvent& event) noexcept override;
+  AMP_OBSERVER_FUNCTIONS(AMP_OBSERVER_OVERRIDE)
 
  private:
   template <typename T>

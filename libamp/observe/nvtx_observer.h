@@ -13,18 +13,7 @@ class NvtxObserver final : public Observer {
   /// Null where no tool has injected itself into this process.
   static std::unique_ptr<NvtxObserver> create();
 
-  void begin_op(const OpEvent& event) noexcept override;
-  void end_op(const OpEvent& event) noexcept override;
-  void begin_cast(const CastEvent& event) noexcept override;
-  void end_cast(const CastEvent& event) noexcept override;
-  void mark(const CastEvent& event) noexcept override;
-  void mark(const ScalerEvent& event) noexcept override;
-  void mark(const TensorStatEvent& event, std::span<const std::uint64_t> counts) noexcept override;
-  void mark(const AllocEvent& event) noexcept override;
-  void mark(const FreeEvent& event) noexcept override;
-  void mark(const CauseEvent& event) noexcept override;
-  void mark(const StepEvent& event) noexcept override;
-  void mark(const FactEvent& event) noexcept override;
+  AMP_OBSERVER_FUNCTIONS(AMP_OBSERVER_OVERRIDE)
 
  private:
   struct Look;  // how a tool shows an event: name and colour

@@ -67,8 +67,10 @@ Tensor index_add(const Tensor& input, std::int64_t dim, const Tensor& index, con
   return run1(OpId::index_add, {input, index, source}, {{"dim", dim}});
 }
 
-Tensor embedding(const Tensor& weight, const Tensor& indices, std::int64_t padding_idx) {
-  return run1(OpId::embedding, {weight, indices}, {{"padding_idx", padding_idx}});
+Tensor embedding(const Tensor& weight, const Tensor& indices, std::int64_t padding_idx, bool sparse) {
+  Attributes attributes{{"padding_idx", padding_idx}};
+  if (sparse) attributes.set("sparse", true);
+  return run1(OpId::embedding, {weight, indices}, std::move(attributes));
 }
 Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, std::int64_t num_weights,
                                 std::int64_t padding_idx) {

@@ -27,7 +27,9 @@ Tensor index_copy(const Tensor& input, std::int64_t dim, const Tensor& index, co
 Tensor index_add(const Tensor& input, std::int64_t dim, const Tensor& index, const Tensor& source);
 
 /// Rows of weight [n, width] at `indices` (any shape). The row padding_idx (-1: none) gets no gradient.
-Tensor embedding(const Tensor& weight, const Tensor& indices, std::int64_t padding_idx = -1);
+/// sparse: weight's gradient is a sparse tensor of the rows that were read (see ops/sparse.h), which cannot be
+/// differentiated again.
+Tensor embedding(const Tensor& weight, const Tensor& indices, std::int64_t padding_idx = -1, bool sparse = false);
 /// Sums grad's rows into a [num_weights, width] table of zeros.
 Tensor embedding_dense_backward(const Tensor& grad, const Tensor& indices, std::int64_t num_weights,
                                 std::int64_t padding_idx = -1);

@@ -19,4 +19,5 @@
 #include "libamp/ops/rnn.h"
 #include "libamp/ops/sample.h"
 #include "libamp/ops/softmax.h"
+#include "libamp/ops/sparse.h"
 #include "libamp/ops/view.h"

@@ -1,8 +1,18 @@
 // Tensor's computing methods: PyTorch's spelling of the functions in ops/.
 #include "libamp/dispatch/run_op.h"
 #include "libamp/ops/ops.h"
+#include "libamp/ops/sparse.h"
 
 namespace amp {
+namespace {
+
+void require_scalar(const Tensor& other, const char* where) {
+  if (other.dim() != 0)
+    fail(ErrorCode::not_implemented, where,
+         "a sparse tensor can be changed in place by numbers only: got " + describe(other) + ", need a 0-dim tensor");
+}
+
+}  // namespace
 
 Tensor Tensor::to(DType dtype) const { return amp::to(*this, dtype); }
 Tensor Tensor::to(Device device) const {
@@ -42,6 +52,9 @@ Tensor Tensor::mean(const Shape& dims, bool keepdim) const { return amp::mean(*t
 Tensor Tensor::argmax(std::int64_t dim, bool keepdim) const { return amp::argmax(*this, dim, keepdim); }
 Tensor Tensor::eq(const Tensor& other) const { return amp::eq(*this, other); }
 
+Tensor Tensor::coalesce() const { return amp::coalesce(*this); }
+Tensor Tensor::to_dense() const { return is_sparse() ? amp::to_dense(*this) : *this; }
+
 const Tensor& Tensor::copy_(const Tensor& source) const {
   run_op({OpId::copy_, {*this, source}, {}, *this});
   return *this;
@@ -50,19 +63,44 @@ const Tensor& Tensor::fill_(double value) const {
   run_op({OpId::fill_, {*this}, {{"value", value}}, *this});
   return *this;
 }
+const Tensor& Tensor::zero_() const {
+  if (!is_sparse()) return fill_(0);
+  // Without entries, as in PyTorch.
+  Shape sizes = values().sizes();
+  sizes[0] = 0;
+  const Tensor none = empty(sizes, dtype(), device());
+  impl()->sparse = std::make_shared<SparseParts>(SparseParts{amp::narrow(indices(), 1, 0, 0), none, true});
+  impl()->storage = none.impl()->storage;
+  return *this;
+}
 const Tensor& Tensor::add_(const Tensor& other, double alpha) const {
+  if (!is_sparse() && other.defined() && other.is_sparse()) {
+    add_sparse_(*this, other, alpha);
+    return *this;
+  }
   run_op({OpId::add, {*this, other}, {{"alpha", alpha}}, *this});
   return *this;
 }
 const Tensor& Tensor::sub_(const Tensor& other, double alpha) const {
+  if (!is_sparse() && other.defined() && other.is_sparse()) return add_(other, -alpha);
   run_op({OpId::sub, {*this, other}, {{"alpha", alpha}}, *this});
   return *this;
 }
 const Tensor& Tensor::mul_(const Tensor& other) const {
+  if (is_sparse()) {
+    require_scalar(other, "mul_");
+    values().mul_(other);
+    return *this;
+  }
   run_op({OpId::mul, {*this, other}, {}, *this});
   return *this;
 }
 const Tensor& Tensor::div_(const Tensor& other) const {
+  if (is_sparse()) {
+    require_scalar(other, "div_");
+    values().div_(other);
+    return *this;
+  }
   run_op({OpId::div, {*this, other}, {}, *this});
   return *this;
 }

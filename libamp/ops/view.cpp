@@ -6,6 +6,7 @@
 #include "libamp/dispatch/run_op.h"
 #include "libamp/ops/create.h"
 #include "libamp/ops/index.h"
+#include "libamp/ops/sparse.h"
 
 namespace amp {
 namespace {
@@ -263,7 +264,10 @@ Tensor slice(const Tensor& input, std::int64_t dim, std::int64_t start, std::int
   return index_select(input, at, arange(first, last, step));
 }
 
-Tensor clone(const Tensor& input) { return run_op1({OpId::clone, {input}, {}, {}}); }
+Tensor clone(const Tensor& input) {
+  if (input.defined() && input.is_sparse()) return with_values(input, clone(input.values()));
+  return run_op1({OpId::clone, {input}, {}, {}});
+}
 Tensor contiguous(const Tensor& input) { return input.is_contiguous() ? input : clone(input); }
 
 }  // namespace amp

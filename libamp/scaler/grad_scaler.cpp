@@ -17,9 +17,6 @@
 namespace amp {
 namespace {
 
-// Op calls take a bounded list of tensors.
-constexpr std::size_t kMaxGradientsPerCall = 200;
-
 std::string_view default_device() { return is_available(DeviceType::cuda) ? "cuda" : "cpu"; }
 
 bool usable(std::string_view text) {
@@ -35,6 +32,18 @@ bool usable(std::string_view text) {
 std::string label(const Tensor& param, std::size_t index) {
   const std::string_view name = observe::text(param.name());
   return name.empty() ? fmt::format("parameter {}", index) : std::string(name);
+}
+
+// What of a gradient is checked and multiplied: the tensor, or the values of a sparse one. Those are checked one by
+// one, as PyTorch does; only float16 is coalesced first (and replaces .grad), so that sums that overflow are found.
+Tensor values_of(const Tensor& param) {
+  Tensor g = param.grad();
+  if (!g.defined() || !g.is_sparse()) return g;
+  if (g.dtype() == DType::float16 && !g.is_coalesced()) {
+    g = g.coalesce();
+    param.set_grad(g);
+  }
+  return g.values();
 }
 
 // Work of the scaler belongs to the optimizer's phase, whoever calls it.
@@ -96,13 +105,13 @@ GradScaler::Checked GradScaler::check_and_unscale(Optimizer& optimizer, PerOptim
   const Tensors params = optimizer.parameters();
   Checked result;
   for (std::size_t i = 0; i < params.size(); ++i) {
-    const Tensor g = params[i].grad();
-    if (!g.defined()) continue;
+    if (!params[i].grad().defined()) continue;
     ++result.params;
-    if (!allow_half && g.dtype() == DType::float16)
+    if (const Tensor g = params[i].grad(); !allow_half && g.dtype() == DType::float16)
       fail(ErrorCode::value, "GradScaler::unscale_",
            "attempting to unscale float16 gradients: got " + describe(g) + " for " + label(params[i], i) +
                ", need float32 parameters; keep the model in float32 and let autocast choose the types");
+    const Tensor g = values_of(params[i]);
     auto at = std::find_if(groups.begin(), groups.end(),
                            [&](const Group& group) { return group.device == g.device() && group.dtype == g.dtype(); });
     if (at == groups.end()) at = groups.insert(groups.end(), Group{g.device(), g.dtype(), {}, {}});
@@ -116,17 +125,13 @@ GradScaler::Checked GradScaler::check_and_unscale(Optimizer& optimizer, PerOptim
                            [&](const auto& entry) { return entry.first == group.device; });
     if (at == state.found_inf.end())
       at = state.found_inf.insert(at, {group.device, full({}, 0, {.device = group.device})});
-    for (std::size_t begin = 0; begin < group.gradients.size(); begin += kMaxGradientsPerCall) {
-      const std::size_t end = std::min(group.gradients.size(), begin + kMaxGradientsPerCall);
-      OpCall call{OpId::amp_foreach_non_finite_check_and_unscale_, {}, {{"per_tensor", observed}}, {}};
-      for (std::size_t i = begin; i < end; ++i) call.inputs.push_back(group.gradients[i]);
-      call.inputs.push_back(at->second);
-      call.inputs.push_back(!scale.defined() || scale.device() == group.device ? scale : scale.to(group.device));
-      const Tensors flags = run_op(std::move(call));
-      if (!observed) continue;
-      const std::vector<double> bad = flags[0].to_vector();
-      for (std::size_t i = begin; i < end; ++i) nonfinite[group.parameters[i]] = bad[i - begin] != 0;
-    }
+    OpCall call{OpId::amp_foreach_non_finite_check_and_unscale_, group.gradients, {{"per_tensor", observed}}, {}};
+    call.inputs.push_back(at->second);
+    call.inputs.push_back(!scale.defined() || scale.device() == group.device ? scale : scale.to(group.device));
+    const Tensors flags = run_op(std::move(call));
+    if (!observed) continue;
+    const std::vector<double> bad = flags[0].to_vector();
+    for (std::size_t i = 0; i < bad.size(); ++i) nonfinite[group.parameters[i]] = bad[i] != 0;
   }
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (!nonfinite[i]) continue;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -23,12 +24,45 @@ struct Edge {
   [[nodiscard]] bool valid() const { return node != nullptr || leaf != nullptr; }
 };
 
+/// Stands in for a tensor that is not kept, but made again when the gradient asks for it (checkpointing).
+class PackedTensor {
+ public:
+  PackedTensor() = default;
+  virtual ~PackedTensor() = default;
+  PackedTensor(const PackedTensor&) = delete;
+  PackedTensor& operator=(const PackedTensor&) = delete;
+  /// The tensor, without history.
+  virtual Tensor unpack() = 0;
+  Edge edge;  // its history
+};
+
 /// A tensor kept for the gradient, with the version it had: using it after an in-place change is an error.
 struct SavedTensor {
   std::shared_ptr<TensorImpl> impl;  // null: was undefined, or not kept
   std::uint32_t version = 0;
   bool is_own_output = false;  // then autograd is re-linked to the node on unpacking, to avoid a reference cycle
   std::uint32_t output = 0;
+  std::shared_ptr<PackedTensor> packed;  // instead of impl
+};
+
+/// What is asked before a tensor is kept, in the thread where it is installed.
+/// torch.autograd.graph.saved_tensors_hooks.
+class SavedTensorHooks {
+ public:
+  virtual ~SavedTensorHooks() = default;
+  /// `op` saves this tensor. Null: keep it as usual.
+  virtual std::shared_ptr<PackedTensor> pack(const Tensor& tensor, OpId op) = 0;
+};
+/// Installs hooks for a scope; the innermost ones are asked.
+class SavedTensorHooksScope {
+ public:
+  explicit SavedTensorHooksScope(SavedTensorHooks* hooks) noexcept;
+  ~SavedTensorHooksScope();
+  SavedTensorHooksScope(const SavedTensorHooksScope&) = delete;
+  SavedTensorHooksScope& operator=(const SavedTensorHooksScope&) = delete;
+
+ private:
+  SavedTensorHooks* before_;
 };
 
 /// Shape and dtype of an output: gradients are brought to it.
@@ -40,6 +74,9 @@ struct OutputMeta {
 
 /// Called with the gradient of an output; a returned defined tensor replaces it.
 using TensorHook = std::function<Tensor(const Tensor&)>;
+
+/// Called with a leaf after a gradient was added to its .grad.
+using PostAccumulateHook = std::function<void(const Tensor&)>;
 
 /// Gradients from user code (custom functions, checkpointing): called instead of the op's formula.
 using CustomBackward = std::function<Tensors(const Tensors& output_grads)>;
@@ -57,6 +94,7 @@ struct Node {
   OpId cast_cause = OpId::none;  // for casts made by autocast: the op that forced it
   bool released = false;         // saved tensors were freed by a backward without retain_graph
   CustomBackward custom;
+  StringId name = 0;                                        // of a custom function, for messages
   std::vector<std::pair<std::uint32_t, TensorHook>> hooks;  // output index, hook
 
   Node();
@@ -74,6 +112,7 @@ struct AutogradMeta {
   bool retains_grad = false;
   StringId name = 0;
   std::vector<TensorHook> leaf_hooks;
+  std::vector<PostAccumulateHook> post_accumulate_hooks;
 };
 
 /// The meta of a tensor, made if it has none.
@@ -82,5 +121,9 @@ AutogradMeta& autograd_meta(const Tensor& tensor);
 bool needs_gradient(const Tensor& tensor) noexcept;
 /// The edge along which the gradient of `tensor` flows on.
 Edge edge_of(const Tensor& tensor);
+/// Keeps a tensor for the gradient of `op`. own_output: it is that output of the node that will hold it.
+SavedTensor save_tensor(const Tensor& tensor, std::optional<std::uint32_t> own_output, OpId op);
+/// Guards the saved tensors of a node, which two threads may ask for while a third frees them.
+std::mutex& saved_tensors_mutex(const Node& node);
 
 }  // namespace amp
