@@ -411,3 +411,41 @@ TEST_CASE("test_data_parallel_autocast") {
   (outputs[0].sum() + outputs[1].sum() + outputs[2].sum()).backward();
   CHECK(weight.grad().to_vector()[0] == 6);
 }
+
+TEST_CASE("test_autocast_rnn") {
+  // The cells, in float32 and in the fast dtype: what they give in a region equals, bit for bit, the cell run outside
+  // on operands cast by hand, and gradients come back in the operands' own dtypes. nn's RNN, GRU and LSTM are run of
+  // the same cells; tests/nn has them.
+  using Cell = Tensors (*)(const Tensors&);
+  const std::pair<Cell, std::int64_t> cells[] = {
+      {[](const Tensors& t) { return Tensors{rnn_tanh_cell(t[0], t[1], t[3], t[4], t[5], t[6])}; }, 1},
+      {[](const Tensors& t) { return Tensors{rnn_relu_cell(t[0], t[1], t[3], t[4], t[5], t[6])}; }, 1},
+      {[](const Tensors& t) { return Tensors{gru_cell(t[0], t[1], t[3], t[4], t[5], t[6])}; }, 3},
+      {[](const Tensors& t) {
+         const auto [h, c] = lstm_cell(t[0], {t[1], t[2]}, t[3], t[4], t[5], t[6]);
+         return Tensors{h, c};
+       },
+       4}};
+  for (const auto& [cell, gates] : cells)
+    for (const DType low : {kFloat16, kBFloat16})
+      for (const DType given : {kFloat32, low}) {
+        const std::int64_t hidden = 5, rows = gates * hidden;
+        const Tensors operands{random_leaf({3, 4}, given),         random_leaf({3, hidden}, given),
+                               random_leaf({3, hidden}, given),    random_leaf({rows, 4}, given),
+                               random_leaf({rows, hidden}, given), random_leaf({rows}, given),
+                               random_leaf({rows}, given)};
+        Tensors inside, by_hand, cast;
+        {
+          const autocast region(DeviceType::cpu, cuda_rules(low));
+          inside = cell(operands);
+        }
+        for (const Tensor& t : operands) cast.push_back(t.detach().to(low));
+        by_hand = cell(cast);
+        for (std::size_t i = 0; i < inside.size(); ++i) {
+          CHECK(inside[i].dtype() == low);
+          CHECK(inside[i].to_vector() == by_hand[i].to_vector());
+        }
+        inside[0].to_float().sum().backward();
+        for (const std::size_t i : {0, 1, 3, 4, 5, 6}) CHECK(operands[i].grad().dtype() == given);
+      }
+}
