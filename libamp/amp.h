@@ -21,6 +21,8 @@
 #include "libamp/nn/losses.h"
 #include "libamp/nn/module.h"
 #include "libamp/nn/norms.h"
+#include "libamp/nn/packed_sequence.h"
+#include "libamp/nn/rnn.h"
 #include "libamp/observe/in_process.h"
 #include "libamp/ops/ops.h"
 #include "libamp/optim/adam.h"

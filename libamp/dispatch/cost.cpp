@@ -164,4 +164,20 @@ Cost attention_backward(const OpCall& call) {
   return {2.5 * attention(forward).flops, input_bytes(call)};
 }
 
+Cost cell(const OpCall& call) {
+  const double gates = largest(call);
+  return {3 * gates, input_bytes(call) + gates * static_cast<double>(size_of(call.in(0).dtype()))};
+}
+
+Cost recurrent(const OpCall& call) {
+  const Tensor &x = call.in(0), &w_ih = call.in(1), &w_hh = call.in(2);
+  if (x.dim() < 2 || w_ih.dim() != 2 || w_hh.dim() != 2 || x.sizes().back() == 0) return {kUnknown, kUnknown};
+  const double rows = elements(x) / static_cast<double>(x.sizes().back());
+  const double out = rows * static_cast<double>(w_hh.sizes()[1]);
+  return {rows * (2 * (elements(w_ih) + elements(w_hh)) + 5 * static_cast<double>(w_ih.sizes()[0])),
+          input_bytes(call) + out * static_cast<double>(size_of(x.dtype()))};
+}
+
+Cost recurrent_backward(const OpCall& call) { return {2 * recurrent(call).flops, input_bytes(call)}; }
+
 }  // namespace amp::cost

@@ -23,5 +23,8 @@ Cost decomposition(const OpCall& call);  // 2 rows columns min(rows, columns) pe
 Cost composite(const OpCall& call);      // counted in the ops inside
 Cost attention(const OpCall& call);      // two products for each query and key
 Cost attention_backward(const OpCall& call);  // five of them
+Cost cell(const OpCall& call);                // a dozen operations for each four gates
+Cost recurrent(const OpCall& call);           // for each row of the sequence both products of the gates
+Cost recurrent_backward(const OpCall& call);  // twice that
 
 }  // namespace amp::cost

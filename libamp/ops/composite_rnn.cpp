@@ -1,9 +1,9 @@
 // Recurrent cells in single ops, composed as PyTorch composes them: under the CPU's rules autocast sees the two linear
 // products, so their results are half precision while the states stay what they were.
 #include "libamp/dispatch/op_call.h"
-#include "libamp/ops/join.h"
 #include "libamp/ops/math.h"
 #include "libamp/ops/pointwise.h"
+#include "libamp/ops/recurrent_layer.h"
 
 namespace amp::composite {
 namespace {
@@ -43,22 +43,19 @@ Tensors rnn_relu_cell(const OpCall& call) {
   return {relu(from_input(c) + from_state(c))};
 }
 
-// h' = n + z (h - n), n = tanh(in_n + r hidden_n)
+// Ends in the fused pass where all operands have one dtype. Under the CPU's rules a float32 state meets half precision
+// gates: then single ops, which promote.
 Tensors gru_cell(const OpCall& call) {
   const Cell c = cell_of(call, 2, 3);
-  const Tensors in = chunk(from_input(c), 3, 1), state = chunk(from_state(c), 3, 1);
-  const Tensor reset = sigmoid(in[0] + state[0]), update = sigmoid(in[1] + state[1]);
-  const Tensor fresh = tanh(in[2] + reset * state[2]);
-  return {(c.hx - fresh) * update + fresh};
+  return {gru_from_gates(from_input(c), from_state(c), c.hx)};
 }
 
 Tensors lstm_cell(const OpCall& call) {
   const Cell c = cell_of(call, 3, 4);
   const Tensor cx = call.in(2);
   if (!(cx.sizes() == c.hx.sizes())) call.fail("the two states differ: got " + describe(c.hx) + " and " + describe(cx));
-  const Tensors gates = chunk(from_input(c) + from_state(c), 4, 1);
-  const Tensor cell = sigmoid(gates[1]) * cx + sigmoid(gates[0]) * tanh(gates[2]);
-  return {sigmoid(gates[3]) * tanh(cell), cell};
+  const auto [hidden, cell] = lstm_from_gates(from_input(c), from_state(c), cx);
+  return {hidden, cell};
 }
 
 }  // namespace amp::composite

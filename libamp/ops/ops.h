@@ -15,6 +15,7 @@
 #include "libamp/ops/pointwise.h"
 #include "libamp/ops/pool.h"
 #include "libamp/ops/product.h"
+#include "libamp/ops/recurrent.h"
 #include "libamp/ops/reduce.h"
 #include "libamp/ops/rnn.h"
 #include "libamp/ops/sample.h"

@@ -23,4 +23,18 @@ std::pair<Tensor, Tensor> lstm_cell(const Tensor& input, const std::pair<Tensor,
   return {states[0], states[1]};
 }
 
+std::tuple<Tensor, Tensor, Tensor> thnn_fused_lstm_cell(const Tensor& input_gates, const Tensor& hidden_gates,
+                                                        const Tensor& cx, const Tensor& input_bias,
+                                                        const Tensor& hidden_bias) {
+  const Tensors r =
+      run_op({OpId::thnn_fused_lstm_cell, {input_gates, hidden_gates, cx, input_bias, hidden_bias}, {}, {}});
+  return {r[0], r[1], r[2]};
+}
+std::pair<Tensor, Tensor> thnn_fused_gru_cell(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& hx,
+                                              const Tensor& input_bias, const Tensor& hidden_bias) {
+  const Tensors r =
+      run_op({OpId::thnn_fused_gru_cell, {input_gates, hidden_gates, hx, input_bias, hidden_bias}, {}, {}});
+  return {r[0], r[1]};
+}
+
 }  // namespace amp
