@@ -2,15 +2,8 @@
 // around forward and loss, the scaler around backward, and the scaler in the optimizer's step.
 //
 // Under `ampprof run` the report of this program shows what each of the three did.
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <CLI/CLI.hpp>
-#include <cstdio>
-#include <optional>
-
 #include "examples/fashion_models.h"
+#include "examples/training.h"
 
 namespace {
 
@@ -21,43 +14,6 @@ struct Options {
   double lr = 0.1, momentum = 0.9;
   std::uint64_t seed = 0;
 };
-
-// The line that shows how far training is: rewritten in place on a terminal, else printed every few steps.
-class Progress {
- public:
-  explicit Progress(const Options& options)
-      : options_(options), terminal_(isatty(STDERR_FILENO) != 0), begin_(Clock::now()) {}
-
-  void show(std::int64_t step, double loss, double scale, bool skipped) {
-    const std::int64_t done = step + 1;
-    const bool last = done == options_.steps;
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-    if (terminal_ ? !last && seconds - shown_ < 0.1 : !last && done % options_.print_every != 0) return;
-    shown_ = seconds;
-    const double rate = static_cast<double>(done) / seconds;
-    std::string line = fmt::format("step {}/{}  loss {:.4f}  {:.1f} steps/s  {:.0f} s left", done, options_.steps, loss,
-                                   rate, static_cast<double>(options_.steps - done) / rate);
-    if (options_.precision == "fp16") line += fmt::format("  loss scale {:g}{}", scale, skipped ? " (skipped)" : "");
-    if (terminal_)
-      fmt::print(stderr, "\r{:<96}{}", line, last ? "\n" : "");
-    else
-      fmt::print(stderr, "{}\n", line);
-    std::fflush(stderr);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  const Options& options_;
-  bool terminal_;
-  Clock::time_point begin_;
-  double shown_ = 0;
-};
-
-std::optional<amp::DType> low_precision(const std::string& precision) {
-  if (precision == "fp16") return amp::kFloat16;
-  if (precision == "bf16") return amp::kBFloat16;
-  return {};
-}
 
 void train(const Options& options) {
   const amp::Device device = amp::device(options.device);
@@ -76,20 +32,19 @@ void train(const Options& options) {
   // float32 has range enough, and bfloat16 has float32's: only float16 needs the loss scaled.
   amp::GradScaler scaler(options.device,
                          {.growth_interval = options.growth_interval, .enabled = options.precision == "fp16"});
-  const std::optional<amp::DType> low = low_precision(options.precision);
-  const amp::Policy policy = options.policy == "cuda" ? amp::Policy::cuda : amp::Policy::cpu;
+  const amp::AutocastOptions region_options = training::region_options(options.precision, options.policy);
   std::FILE* losses = nullptr;
   if (!options.losses.empty() && (losses = std::fopen(options.losses.c_str(), "w")) == nullptr)
     amp::fail(amp::ErrorCode::runtime, "--losses", options.losses + " cannot be written");
 
-  Progress progress(options);
+  training::Progress progress(options.steps, options.print_every);
   std::int64_t step = 0;
   while (step < options.steps)
     for (const auto& [images, labels] : loader) {
       optimizer.zero_grad();
       amp::Tensor loss;
       {
-        const amp::autocast region(device, {.dtype = low, .enabled = low.has_value(), .policy = policy});
+        const amp::autocast region(device, region_options);
         loss = amp::cross_entropy(model(images), labels);
       }
       scaler.scale(loss).backward();
@@ -97,13 +52,13 @@ void train(const Options& options) {
       scaler.update();
       const double value = loss.item();
       if (losses != nullptr) fmt::print(losses, "{:.9g}\n", value);
-      progress.show(step, value, scaler.get_scale(), skipped);
+      progress.show(step, value, scaler, skipped);
       if (++step == options.steps) break;
     }
   if (losses != nullptr) std::fclose(losses);
   if (options.precision == "fp16") fmt::print("loss scale: {:g}\n", scaler.get_scale());
   // A trained model is used in the precision it was trained in.
-  const amp::autocast region(device, {.dtype = low, .enabled = low.has_value(), .policy = policy});
+  const amp::autocast region(device, region_options);
   fmt::print("test accuracy: {:.4f}\n", fashion::accuracy(model, test, test.size()));
 }
 
@@ -113,9 +68,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("Trains a small model on Fashion-MNIST in mixed precision.");
   app.add_option("--model", options.model, "mlp or cnn")->check(CLI::IsMember({"mlp", "cnn"}))->capture_default_str();
-  app.add_option("--precision", options.precision, "fp32, fp16 or bf16")
-      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
-      ->capture_default_str();
+  training::add_precision_options(app, options.precision, options.policy);
   app.add_option("--data", options.data, "folder with the four IDX files, plain or .gz")->capture_default_str();
   app.add_option("--steps", options.steps, "training steps")->check(CLI::NonNegativeNumber)->capture_default_str();
   app.add_option("--batch", options.batch, "images in a step")->check(CLI::PositiveNumber)->capture_default_str();
@@ -124,9 +77,6 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--lr", options.lr, "learning rate")->check(CLI::NonNegativeNumber)->capture_default_str();
   app.add_option("--momentum", options.momentum, "of SGD")->check(CLI::NonNegativeNumber)->capture_default_str();
-  app.add_option("--policy", options.policy, "whose autocast lists: cuda (on a CPU a preview of a GPU run) or cpu")
-      ->check(CLI::IsMember({"cuda", "cpu"}))
-      ->capture_default_str();
   app.add_option("--init", options.init, "curves: the same in every framework; random: PyTorch's distribution")
       ->check(CLI::IsMember({"curves", "random"}))
       ->capture_default_str();

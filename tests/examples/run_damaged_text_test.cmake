@@ -1,0 +1,13 @@
+# A text that is missing, empty or too short must give exit code 1 and one message that names the file.
+file(REMOVE_RECURSE ${WORK_DIR})
+file(MAKE_DIRECTORY ${WORK_DIR})
+set(text ${WORK_DIR}/text.txt)
+if(DAMAGE STREQUAL empty)
+  file(WRITE ${text} "")
+elseif(DAMAGE STREQUAL short)
+  file(WRITE ${text} "Too short for two blocks.")
+endif()
+execute_process(COMMAND ${PROGRAM} ${text} --block 64 RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE message)
+if(NOT code EQUAL 1 OR NOT message MATCHES "text\\.txt (cannot be read|is too short)")
+  message(FATAL_ERROR "damage '${DAMAGE}': exit code ${code}, need 1 and a message that names the file\n${output}${message}")
+endif()
