@@ -62,7 +62,7 @@ Tensors thnn_fused_lstm_cell(const OpCall& call) {
         std::copy_n(in.data() + row * 4 * n, 4 * n, g.data());
         add_row(g.data(), state.data() + row * 4 * n, 4 * n);
         if (b_in) add_row(g.data(), b_in.data(), 4 * n), add_row(g.data(), b_state.data(), 4 * n);
-        cell_kernels<C>().lstm_forward(g.data(), previous.data() + row * n, c.data(), h.data(), n);
+        lstm_forward<C>(g.data(), previous.data() + row * n, c.data(), h.data(), n);
         g.store(), c.store(), h.store();
       }
     });
@@ -87,8 +87,8 @@ Tensors thnn_fused_lstm_cell_backward(const OpCall& call) {
       for (std::int64_t row = begin; row < end; ++row) {
         const Piece<C> g(d_gates, row * 4 * n, 4 * n, memory), c(d_previous, row * n, n, memory + 4 * n);
         std::copy_n(dc ? dc.data() + row * n : zeros, n, c.data());
-        cell_kernels<C>().lstm_backward(activated.data() + row * 4 * n, previous.data() + row * n,
-                                        cell.data() + row * n, dh ? dh.data() + row * n : zeros, c.data(), g.data(), n);
+        lstm_backward<C>(activated.data() + row * 4 * n, previous.data() + row * n, cell.data() + row * n,
+                         dh ? dh.data() + row * n : zeros, c.data(), g.data(), n);
         g.store(), c.store();
       }
     });
@@ -114,7 +114,7 @@ Tensors thnn_fused_gru_cell(const OpCall& call) {
         std::copy_n(in.data() + row * 3 * n, 3 * n, g.data());
         std::copy_n(state.data() + row * 3 * n, 3 * n, of_hidden);
         if (b_in) add_row(g.data(), b_in.data(), 3 * n), add_row(of_hidden, b_state.data(), 3 * n);
-        cell_kernels<C>().gru_forward(g.data(), of_hidden, previous.data() + row * n, h.data(), n);
+        gru_forward<C>(g.data(), of_hidden, previous.data() + row * n, h.data(), n);
         g.store(), h.store();
       }
     });
@@ -140,8 +140,8 @@ Tensors thnn_fused_gru_cell_backward(const OpCall& call) {
         const Piece<C> in(d_in, row * 3 * n, 3 * n, memory), state(d_state, row * 3 * n, 3 * n, memory + 3 * n),
             h(d_previous, row * n, n, memory + 6 * n);
         std::copy_n(dh.data() + row * n, n, h.data());
-        cell_kernels<C>().gru_backward(activated.data() + row * 4 * n, previous.data() + row * n, h.data(), in.data(),
-                                       state.data(), n);
+        gru_backward<C>(activated.data() + row * 4 * n, previous.data() + row * n, h.data(), in.data(), state.data(),
+                        n);
         in.store(), state.store(), h.store();
       }
     });

@@ -147,17 +147,17 @@ class LayerBackward {
       const C* gates = load_rows<C>(g_.kept, row, 1, kKept * n, buffer);
       const C* cell = load_rows<C>(g_.cells, row, 1, n, buffer + kKept * n);
       const C* previous = row_of(g_.cells, o_.c0, o_.steps.previous(t, b), b, n, buffer + (kKept + 1) * n);
-      cell_kernels<C>().lstm_backward(gates, previous, cell, d_hidden, d_cell_.at(b * n), d_gates, n);
+      lstm_backward<C>(gates, previous, cell, d_hidden, d_cell_.at(b * n), d_gates, n);
       if (w_hr_) {
         C* hidden = hidden_.at(local * n);
         std::copy_n(cell, n, hidden);
-        cell_kernels<C>().tanh_forward(hidden, n);
+        tanh_forward<C>(hidden, n);
         for (std::int64_t i = 0; i < n; ++i) hidden[i] *= gates[3 * n + i];
       }
     } else if constexpr (kKind == Recurrence::gru) {
       const C* gates = load_rows<C>(g_.kept, row, 1, kKept * n, buffer);
-      cell_kernels<C>().gru_backward(gates, before_.at(local * n), d_state_.at(b * n), d_gates,
-                                     d_of_hidden_.at(local * kGates * n), n);
+      gru_backward<C>(gates, before_.at(local * n), d_state_.at(b * n), d_gates, d_of_hidden_.at(local * kGates * n),
+                      n);
     } else {
       const C* h = load_rows<C>(g_.out, row, 1, n, buffer);
       if (relu_)

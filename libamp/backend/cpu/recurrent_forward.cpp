@@ -103,12 +103,12 @@ class LayerForward {
       for (std::int64_t i = 0; i < m; ++i) std::copy_n(bias_hidden_.at(), kGates * n, of_hidden + i * kGates * n);
       gemm<C>(before, weight, of_hidden, kGates * n, C(1), C(1));
       for (std::int64_t i = 0; i < m; ++i)
-        cell_kernels<C>().gru_forward(gates + i * width_, of_hidden + i * kGates * n, state + i * n, state + i * n, n);
+        gru_forward<C>(gates + i * width_, of_hidden + i * kGates * n, state + i * n, state + i * n, n);
     } else if constexpr (kKind == Recurrence::lstm) {
       gemm<C>(before, weight, gates, width_, C(1), C(1));
       C *cell = cell_.at(b * n), *hidden = w_hr_ ? extra_.at(b * n) : state;
       for (std::int64_t i = 0; i < m; ++i)
-        cell_kernels<C>().lstm_forward(gates + i * width_, cell + i * n, cell + i * n, hidden + i * n, n);
+        lstm_forward<C>(gates + i * width_, cell + i * n, cell + i * n, hidden + i * n, n);
       if (w_hr_) gemm<C>(matrix<C>(hidden, m, n), transposed(w_hr_->matrix(0, {})), state, o_.out);
       if (r_.cells.defined()) store_rows<C>(r_.cells, row, m, n, cell);
     } else {
@@ -116,7 +116,7 @@ class LayerForward {
       if (relu_)
         for (std::int64_t i = 0; i < m * n; ++i) gates[i] = gates[i] < 0 ? C(0) : gates[i];
       else
-        cell_kernels<C>().tanh_forward(gates, m * n);
+        tanh_forward<C>(gates, m * n);
       std::copy_n(gates, m * n, state);
     }
     finish(gates, state, row, m);
