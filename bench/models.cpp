@@ -56,6 +56,21 @@ class CharGpt : public nn::Module {
   std::shared_ptr<nn::Linear> head_;
 };
 
+class LstmModel : public nn::Module {
+ public:
+  LstmModel() {
+    tokens_ = register_module("tokens", nn::Embedding(kVocabulary, kWidth));
+    lstm_ = register_module("lstm", nn::LSTM(kWidth, kLstmHidden, {.num_layers = kLstmLayers, .batch_first = true}));
+    head_ = register_module("head", nn::Linear(kLstmHidden, kVocabulary));
+  }
+  Tensor forward(const Tensor& input) override { return (*head_)((*lstm_)((*tokens_)(input)).first); }
+
+ private:
+  std::shared_ptr<nn::Embedding> tokens_;
+  std::shared_ptr<nn::LSTM> lstm_;
+  std::shared_ptr<nn::Linear> head_;
+};
+
 Task make_image_task(bool cnn) {
   std::shared_ptr<nn::Sequential> model;
   if (cnn)
@@ -90,7 +105,9 @@ Task make_text_task(std::int64_t batch, std::int64_t steps) {
 }  // namespace
 
 Task make_task(const std::string& name) {
-  Task task = name == "gpt" ? make_text_task<CharGpt>(kTextBatch, kBlock) : make_image_task(name == "cnn");
+  Task task = name == "gpt"    ? make_text_task<CharGpt>(kTextBatch, kBlock)
+              : name == "lstm" ? make_text_task<LstmModel>(kLstmBatch, kLstmSteps)
+                               : make_image_task(name == "cnn");
   std::uint64_t index = 0;
   for (const auto& [path, p] : task.model->named_parameters())
     fill_parameter(p.data<float>(), p.numel(), p.numel() / p.size(0), p.dim(), path, index++);
