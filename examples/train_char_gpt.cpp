@@ -2,6 +2,7 @@
 // attention run in half precision, norms and the loss in float32, as autocast's lists say; weights stay float32.
 //
 // `train_char_gpt /usr/share/common-licenses/GPL-3 --sample 300` writes legalese of its own after a few minutes.
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <numbers>
 #include <random>
@@ -117,5 +118,5 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--seed", o.seed, "of weights, data and sampling")->capture_default_str();
   positive("--print-every", o.print_every, "steps between progress lines that do not go to a terminal");
-  return training::run_program(app, argc, argv, [&] { train(o); });
+  return training::run_program<CLI::ParseError>(app, argc, argv, [&] { train(o); });
 }

@@ -2,6 +2,8 @@
 // around forward and loss, the scaler around backward, and the scaler in the optimizer's step.
 //
 // Under `ampprof run` the report of this program shows what each of the three did.
+#include <CLI/CLI.hpp>
+
 #include "examples/fashion_models.h"
 #include "examples/training.h"
 

@@ -3,6 +3,8 @@
 //
 // The task is the adding problem: each step shows a number and a mark, and the answer is the sum of the two marked
 // numbers. Whoever cannot remember can only say 1 each time, for a mean squared error of 1/6.
+#include <CLI/CLI.hpp>
+
 #include "examples/training.h"
 
 namespace {
@@ -103,5 +105,5 @@ int main(int argc, char** argv) {
   app.add_option("--print-every", o.print_every, "steps between progress lines that do not go to a terminal")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  return training::run_program(app, argc, argv, [&] { train(o); });
+  return training::run_program<CLI::ParseError>(app, argc, argv, [&] { train(o); });
 }

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "libamp/amp.h"
 
@@ -26,12 +27,19 @@ inline amp::AutocastOptions region_options(const std::string& precision, const s
   return {.dtype = low, .enabled = low.has_value(), .policy = policy == "cuda" ? amp::Policy::cuda : amp::Policy::cpu};
 }
 
-inline void add_precision_options(CLI::App& app, std::string& precision, std::string& policy) {
+/// App: CLI::App, which takes too long to compile for a header to bring it in.
+template <typename App>
+void add_precision_options(App& app, std::string& precision, std::string& policy) {
+  const auto one_of = [](std::vector<std::string> words) {
+    return [words](const std::string& word) {
+      return std::find(words.begin(), words.end(), word) != words.end() ? "" : word + " is not one of them";
+    };
+  };
   app.add_option("--precision", precision, "fp32, fp16 or bf16")
-      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+      ->check(one_of({"fp32", "fp16", "bf16"}))
       ->capture_default_str();
   app.add_option("--policy", policy, "whose autocast lists: cuda (on a CPU a preview of a GPU run) or cpu")
-      ->check(CLI::IsMember({"cuda", "cpu"}))
+      ->check(one_of({"cuda", "cpu"}))
       ->capture_default_str();
 }
 
@@ -69,13 +77,14 @@ class Progress {
 };
 
 /// Parses the command line and runs `body`; the exit code of the program: 2 for wrong usage, 1 for a failure.
-template <typename F>
-int run_program(CLI::App& app, int argc, char** argv, F body) {
+/// `run_program<CLI::ParseError>(app, argc, argv, [&] { train(options); });`
+template <typename ParseError, typename App, typename F>
+int run_program(App& app, int argc, char** argv, F body) {
   try {
     app.parse(argc, argv);
     body();
     return 0;
-  } catch (const CLI::ParseError& e) {
+  } catch (const ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   } catch (const amp::Error& e) {
     fmt::print(stderr, "{}: {}\n", app.get_name(), e.what());
