@@ -98,4 +98,23 @@ std::pair<Tensor, std::vector<std::int64_t>> pad_packed_sequence(const PackedSeq
   return {batch_first ? transpose(padded, 0, 1) : padded, lengths};
 }
 
+Tensor pad_sequence(const Tensors& sequences, bool batch_first, double padding_value) {
+  if (sequences.empty()) fail(ErrorCode::runtime, "pad_sequence", "there is no sequence: need at least one");
+  std::int64_t longest = 0;
+  for (const Tensor& t : sequences) longest = std::max(longest, t.size(0));
+  Tensors padded;
+  for (const Tensor& t : sequences) {
+    Shape rest = t.sizes();
+    rest[0] = longest - t.size(0);
+    padded.push_back(rest[0] == 0 ? t : cat({t, full(rest, padding_value, {.dtype = t.dtype()})}, 0));
+  }
+  return stack(padded, batch_first ? 0 : 1);
+}
+
+PackedSequence pack_sequence(const Tensors& sequences, bool enforce_sorted) {
+  std::vector<std::int64_t> lengths;
+  for (const Tensor& t : sequences) lengths.push_back(t.size(0));
+  return pack_padded_sequence(pad_sequence(sequences), lengths, false, enforce_sorted);
+}
+
 }  // namespace amp::nn

@@ -26,4 +26,9 @@ std::pair<Tensor, std::vector<std::int64_t>> pad_packed_sequence(const PackedSeq
                                                                  bool batch_first = false, double padding_value = 0,
                                                                  std::int64_t total_length = 0);
 
+/// Sequences [length, ...] as one padded batch [longest, sequences, ...], or [sequences, longest, ...].
+Tensor pad_sequence(const Tensors& sequences, bool batch_first = false, double padding_value = 0);
+/// pack_padded_sequence of sequences with different lengths.
+PackedSequence pack_sequence(const Tensors& sequences, bool enforce_sorted = true);
+
 }  // namespace amp::nn

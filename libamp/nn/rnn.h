@@ -20,6 +20,8 @@ class RNNBase : public Module {
  public:
   /// All parameters in the order the functions of ops/recurrent.h take.
   [[nodiscard]] const Tensors& flat_weights() const { return flat_weights_; }
+  /// Does nothing: weights need not lie together here. For scripts that call it.
+  void flatten_parameters() const {}
 
  protected:
   struct Sizes {

@@ -33,6 +33,10 @@ class Region {
     DeviceAutocast& region = state.of(s.input.device().type);
     if (!region.enabled || s.input.dtype() == DType::float64) return;
     if (region.policy == Policy::cuda) {
+      for (const Tensor& p : s.params)
+        if (p.dtype() != s.params[0].dtype())
+          fail(ErrorCode::runtime, s.name,
+               "parameters must have one dtype: got " + describe(s.params[0]) + " and " + describe(p));
       region.dtype = DType::float16;
       scope_.emplace(state);
     } else {
@@ -67,10 +71,6 @@ void check(const Stack& s, std::size_t per_layer, bool projected) {
   };
   check_state(s.h0, out, "hidden");
   if (s.op == OpId::lstm_layer) check_state(s.c0, s.params[0].size(0) / 4, "cell");
-  for (const Tensor& p : s.params)
-    if (p.dtype() != s.params[0].dtype())
-      fail(ErrorCode::runtime, s.name,
-           "parameters must have one dtype: got " + describe(s.params[0]) + " and " + describe(p));
 }
 
 RecurrentResult run(const Stack& s) {

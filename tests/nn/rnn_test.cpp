@@ -196,6 +196,18 @@ TEST_CASE("A packed batch gives what each sequence gives alone") {
   CHECK_THROWS_WITH(nn::pad_packed_sequence(packed, false, 0, 4), ContainsSubstring("total_length"));
 }
 
+TEST_CASE("Sequences of different lengths are padded and packed") {
+  const Tensor a = randn({2, 3}), b = randn({4, 3});
+  const Tensor padded = nn::pad_sequence({a, b}, true, 7);
+  CHECK(to_string(padded.sizes()) == "[2, 4, 3]");
+  CHECK(worst(narrow(padded[0], 0, 0, 2), a) == 0);
+  CHECK(worst(narrow(padded[0], 0, 2, 2), full({2, 3}, 7)) == 0);
+  const nn::PackedSequence packed = nn::pack_sequence({a, b}, false);
+  CHECK(packed.batch_sizes.to_vector() == std::vector<double>{2, 2, 1, 1});
+  CHECK(worst(packed.data[1], a[0]) == 0);
+  CHECK_THROWS_WITH(nn::pack_sequence({a, b}), ContainsSubstring("enforce_sorted"));
+}
+
 TEST_CASE("Cells take inputs with and without a batch, and states that are left out are zeros") {
   const Tensor x = randn({3, 5});
   nn::LSTMCell lstm(5, 6);
@@ -223,6 +235,10 @@ TEST_CASE("Recurrent modules name what is wrong with their arguments") {
   CHECK_THROWS_WITH(gru(ones({5, 2, 3}), ones({1, 3, 4})), ContainsSubstring("initial state"));
   CHECK_THROWS_WITH(gru(ones({5, 2, 3}), ones({2, 4})), ContainsSubstring("3 dims"));
   CHECK_THROWS_WITH(gru(ones({5, 2, 3}).half()), ContainsSubstring("does not match weight dtype"));
+  const Tensors mixed = {ones({12, 3}), ones({12, 4}).half()};
+  const autocast region("cpu", {.dtype = kFloat16, .policy = Policy::cuda});
+  CHECK_THROWS_WITH(amp::gru(ones({5, 2, 3}), zeros({1, 2, 4}), mixed, false, 1, 0, true, false, false),
+                    ContainsSubstring("one dtype"));
 }
 
 // PyTorch's test of that name: every class, layout and dtype; the results are float16, bit for bit those of the module
