@@ -27,9 +27,19 @@ const std::set<std::string_view> kNotTheDerivative{
 const std::set<std::string_view> kOnce{"grid_sampler", "ctc_loss", "ctc_loss_nll"};
 // Declared `missing`: the two above, geqrf, which PyTorch does not differentiate at all, and fused gradients that are
 // only run where nothing is recorded (while it is, single ops take their place, to any order).
-const std::set<std::string_view> kMissing{"grid_sampler_backward", "ctc_loss_backward", "geqrf",
-                                          "layer_norm_backward",   "rms_norm_backward", "group_norm_backward",
-                                          "batch_norm_backward",   "attention_backward"};
+const std::set<std::string_view> kMissing{"grid_sampler_backward",
+                                          "ctc_loss_backward",
+                                          "geqrf",
+                                          "layer_norm_backward",
+                                          "rms_norm_backward",
+                                          "group_norm_backward",
+                                          "batch_norm_backward",
+                                          "attention_backward",
+                                          "thnn_fused_lstm_cell_backward",
+                                          "thnn_fused_gru_cell_backward",
+                                          "lstm_layer_backward",
+                                          "gru_layer_backward",
+                                          "rnn_layer_backward"};
 
 // One number of all floating outputs, weighted.
 Tensor weighed(const Tensors& outputs) {
