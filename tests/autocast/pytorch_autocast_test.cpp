@@ -412,10 +412,10 @@ TEST_CASE("test_data_parallel_autocast") {
   CHECK(weight.grad().to_vector()[0] == 6);
 }
 
-TEST_CASE("test_autocast_rnn") {
+TEST_CASE("test_autocast_rnn, cells") {
   // The cells, in float32 and in the fast dtype: what they give in a region equals, bit for bit, the cell run outside
-  // on operands cast by hand, and gradients come back in the operands' own dtypes. nn's RNN, GRU and LSTM are run of
-  // the same cells; tests/nn has them.
+  // on operands cast by hand, and gradients come back in the operands' own dtypes. The test of that name with nn's
+  // RNN, GRU and LSTM is in tests/nn/rnn_test.cpp.
   using Cell = Tensors (*)(const Tensors&);
   const std::pair<Cell, std::int64_t> cells[] = {
       {[](const Tensors& t) { return Tensors{rnn_tanh_cell(t[0], t[1], t[3], t[4], t[5], t[6])}; }, 1},

@@ -300,7 +300,7 @@ TEST_CASE("Under CUDA's rules recurrent modules are float16 in a bfloat16 region
 }
 
 // PyTorch's test of that name for the CPU: a half precision LSTM takes float32 operands inside a region only.
-TEST_CASE("test_autocast_rnn on the CPU") {
+TEST_CASE("test_autocast_rnn, on the CPU") {
   nn::LSTM m(1, 1, {.num_layers = 2});
   m.bfloat16();
   const Tensor x = randn({1, 2, 1}), hx = randn({2, 2, 1}), cx = randn({2, 2, 1});
