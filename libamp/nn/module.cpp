@@ -37,7 +37,32 @@ void replace_data(const Tensor& tensor, const Tensor& with) {
   impl.dtype = with.dtype();
 }
 
+// Replaces a module's tensors by what `convert` makes of them, gradients included.
+template <typename F>
+void convert_tensors(const Module& module, F convert) {
+  const no_grad quiet;
+  const CauseScope cause(&Context::cause, MemoryCause::weights);
+  for (const auto& [path, tensor] : module.named_parameters()) {
+    const Tensor gradient = tensor.grad(), converted = convert(tensor.detach());
+    if (converted.impl()->storage == tensor.impl()->storage) continue;
+    replace_data(tensor, converted);
+    if (gradient.defined()) tensor.set_grad(convert(gradient.detach()));
+  }
+  for (const auto& [path, tensor] : module.named_buffers()) replace_data(tensor, convert(tensor.detach()));
+}
+
+template <typename List>
+auto find_named(const List& list, std::string_view name) {
+  return std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.first == name; });
+}
+
 }  // namespace
+
+struct ModuleHooks {
+  std::uint64_t next_id = 1;
+  std::vector<std::pair<std::uint64_t, Module::ForwardPreHook>> before;
+  std::vector<std::pair<std::uint64_t, Module::ForwardHook>> after;
+};
 
 Tensor Module::forward(const Tensor&) {
   fail(ErrorCode::not_implemented, "Module", "forward(input) is not there: need a subclass that has it");
@@ -45,7 +70,44 @@ Tensor Module::forward(const Tensor&) {
 
 Tensor Module::operator()(const Tensor& input) {
   const Scope scope(*this);
-  return forward(input);
+  if (!hooks_) return forward(input);
+  const ModuleHooks now = *hooks_;  // a hook may add and remove hooks
+  Tensor given = input;
+  for (const auto& [id, hook] : now.before)
+    if (Tensor replaced = hook(*this, given); replaced.defined()) given = std::move(replaced);
+  Tensor output = forward(given);
+  for (const auto& [id, hook] : now.after)
+    if (Tensor replaced = hook(*this, given, output); replaced.defined()) output = std::move(replaced);
+  return output;
+}
+
+ModuleHooks& Module::hooks() {
+  if (!hooks_) hooks_ = std::make_shared<ModuleHooks>();
+  return *hooks_;
+}
+
+Module::HookHandle Module::register_forward_pre_hook(ForwardPreHook hook) {
+  HookHandle handle;
+  handle.id_ = hooks().next_id++;
+  handle.hooks_ = hooks_;
+  hooks_->before.emplace_back(handle.id_, std::move(hook));
+  return handle;
+}
+
+Module::HookHandle Module::register_forward_hook(ForwardHook hook) {
+  HookHandle handle;
+  handle.id_ = hooks().next_id++;
+  handle.hooks_ = hooks_;
+  hooks_->after.emplace_back(handle.id_, std::move(hook));
+  return handle;
+}
+
+void Module::HookHandle::remove() {
+  const auto hooks = hooks_.lock();
+  if (!hooks) return;
+  const auto is_own = [this](const auto& entry) { return entry.first == id_; };
+  std::erase_if(hooks->before, is_own);
+  std::erase_if(hooks->after, is_own);
 }
 
 Module::Scope::Scope(const Module& module) : entered_(observe::active()) {
@@ -101,10 +163,23 @@ std::vector<std::pair<std::string, const Module*>> Module::named_modules() const
   return all;
 }
 
-Module::Named Module::named_parameters() const {
+std::vector<Module*> Module::modules() {
+  std::vector<Module*> all;
+  for (const auto& [path, module] : named_modules()) all.push_back(const_cast<Module*>(module));  // reached from here
+  return all;
+}
+
+std::vector<std::shared_ptr<Module>> Module::children() const {
+  std::vector<std::shared_ptr<Module>> all;
+  for (const auto& [name, child] : children_) all.push_back(child);
+  return all;
+}
+
+Module::Named Module::named_parameters(bool recurse) const {
   Named all;
   std::unordered_set<const TensorImpl*> seen;
   visit("", [&](const std::string& path, const Module& module) {
+    if (!recurse && &module != this) return;
     for (const auto& [name, tensor] : module.parameters_) {
       if (!seen.insert(tensor.impl()).second) continue;
       const std::string full = join(path, name);
@@ -116,18 +191,69 @@ Module::Named Module::named_parameters() const {
   return all;
 }
 
-Tensors Module::parameters() const {
-  Tensors all;
-  for (const auto& [name, tensor] : named_parameters()) all.push_back(tensor);
+Module::Named Module::named_buffers(bool recurse) const {
+  Named all;
+  std::unordered_set<const TensorImpl*> seen;
+  visit("", [&](const std::string& path, const Module& module) {
+    if (!recurse && &module != this) return;
+    for (const auto& [name, tensor] : module.buffers_)
+      if (seen.insert(tensor.impl()).second) all.emplace_back(join(path, name), tensor);
+  });
   return all;
 }
 
-Module::Named Module::named_buffers() const {
-  Named all;
-  visit("", [&](const std::string& path, const Module& module) {
-    for (const auto& [name, tensor] : module.buffers_) all.emplace_back(join(path, name), tensor);
-  });
+Tensors Module::parameters(bool recurse) const {
+  Tensors all;
+  for (const auto& [name, tensor] : named_parameters(recurse)) all.push_back(tensor);
   return all;
+}
+
+Tensors Module::buffers(bool recurse) const {
+  Tensors all;
+  for (const auto& [name, tensor] : named_buffers(recurse)) all.push_back(tensor);
+  return all;
+}
+
+std::shared_ptr<Module> Module::get_submodule(std::string_view path) const {
+  const std::size_t dot = path.find('.');
+  const auto found = find_named(children_, path.substr(0, dot));
+  if (found == children_.end())
+    fail(ErrorCode::value, "Module", fmt::format("there is no module '{}' here", path.substr(0, dot)));
+  return dot == std::string_view::npos ? found->second : found->second->get_submodule(path.substr(dot + 1));
+}
+
+const Module& Module::parent_of(std::string_view path, std::string& name) const {
+  const std::size_t dot = path.rfind('.');
+  name = path.substr(dot == std::string_view::npos ? 0 : dot + 1);
+  return dot == std::string_view::npos ? *this : *get_submodule(path.substr(0, dot));
+}
+
+Tensor Module::get_parameter(std::string_view path) const {
+  std::string name;
+  const Module& owner = parent_of(path, name);
+  const auto found = find_named(owner.parameters_, name);
+  if (found == owner.parameters_.end())
+    fail(ErrorCode::value, "Module", fmt::format("there is no parameter '{}'", path));
+  return found->second;
+}
+
+Tensor Module::get_buffer(std::string_view path) const {
+  std::string name;
+  const Module& owner = parent_of(path, name);
+  const auto found = find_named(owner.buffers_, name);
+  if (found == owner.buffers_.end()) fail(ErrorCode::value, "Module", fmt::format("there is no buffer '{}'", path));
+  return found->second;
+}
+
+Module& Module::apply(const std::function<void(Module&)>& f) {
+  for (const auto& [name, child] : children_) child->apply(f);
+  f(*this);
+  return *this;
+}
+
+Module& Module::add_module(std::string name, std::shared_ptr<Module> module) {
+  add_child(std::move(name), std::move(module));
+  return *this;
 }
 
 Module& Module::train(bool on) {
@@ -140,16 +266,13 @@ Module& Module::to(DType dtype) {
   if (!is_floating(dtype))
     fail(ErrorCode::type, "Module::to",
          "a module can only be converted to a floating dtype: got " + std::string(name(dtype)));
-  const no_grad quiet;
-  const CauseScope cause(&Context::cause, MemoryCause::weights);
-  for (const auto& [path, tensor] : named_parameters()) {
-    if (tensor.dtype() == dtype) continue;
-    const Tensor gradient = tensor.grad();
-    replace_data(tensor, tensor.detach().to(dtype));
-    if (gradient.defined()) tensor.set_grad(gradient.detach().to(dtype));
-  }
-  for (const auto& [path, tensor] : named_buffers())
-    if (tensor.is_floating_point() && tensor.dtype() != dtype) replace_data(tensor, tensor.detach().to(dtype));
+  convert_tensors(*this, [&](const Tensor& t) { return t.is_floating_point() ? t.to(dtype) : t; });
+  return *this;
+}
+
+Module& Module::to(Device device) {
+  require_available(device.type, "Module::to");
+  convert_tensors(*this, [&](const Tensor& t) { return t.to(device); });
   return *this;
 }
 
@@ -170,28 +293,51 @@ Module& Module::requires_grad_(bool on) {
   return *this;
 }
 
+template <typename F>
+void Module::visit_state(F&& f) const {
+  visit("", [&](const std::string& path, const Module& module) {
+    for (const auto& [name, tensor] : module.parameters_) f(module, join(path, name), name, tensor);
+    for (const auto& [name, tensor] : module.buffers_)
+      if (!module.transient_.contains(name)) f(module, join(path, name), name, tensor);
+  });
+}
+
 std::map<std::string, Tensor> Module::state_dict() const {
+  (void)named_parameters();  // names the parameters
   std::map<std::string, Tensor> state;
-  for (const Named& list : {named_parameters(), named_buffers()})
-    for (const auto& [path, tensor] : list) state[path] = tensor.detach();
+  visit_state([&](const Module&, const std::string& path, const std::string&, const Tensor& tensor) {
+    state[path] = tensor.detach();
+  });
   return state;
 }
 
-void Module::load_state_dict(const std::map<std::string, Tensor>& state) {
-  const auto own = state_dict();
-  std::string wrong;
-  for (const auto& [path, tensor] : own) {
+Module::IncompatibleKeys Module::load_state_dict(const std::map<std::string, Tensor>& state, bool strict) {
+  IncompatibleKeys keys;
+  std::string shapes;
+  std::vector<std::pair<Tensor, Tensor>> copies;
+  std::set<std::string> own;
+  visit_state([&](const Module& module, const std::string& path, const std::string& name, const Tensor& tensor) {
+    own.insert(path);
     const auto found = state.find(path);
-    if (found == state.end())
-      wrong += fmt::format("; '{}' is missing", path);
-    else if (!found->second.defined() || !(found->second.sizes() == tensor.sizes()))
-      wrong += fmt::format("; '{}': got {}, need {}", path, describe(found->second), to_string(tensor.sizes()));
-  }
+    if (found == state.end()) {
+      if (!module.optional_in_state(name)) keys.missing_keys.push_back(path);
+    } else if (!found->second.defined() || !(found->second.sizes() == tensor.sizes())) {
+      shapes += fmt::format("; '{}': got {}, need {}", path, describe(found->second), to_string(tensor.sizes()));
+    } else {
+      copies.emplace_back(tensor.detach(), found->second);
+    }
+  });
   for (const auto& [path, tensor] : state)
-    if (!own.contains(path)) wrong += fmt::format("; '{}' is not in this module", path);
+    if (!own.contains(path)) keys.unexpected_keys.push_back(path);
+  std::string wrong = shapes;
+  if (strict) {
+    for (const std::string& path : keys.missing_keys) wrong += fmt::format("; '{}' is missing", path);
+    for (const std::string& path : keys.unexpected_keys) wrong += fmt::format("; '{}' is not in this module", path);
+  }
   if (!wrong.empty()) fail(ErrorCode::runtime, "load_state_dict", "the state does not fit" + wrong);
   const no_grad quiet;
-  for (const auto& [path, tensor] : own) tensor.copy_(state.at(path));
+  for (const auto& [tensor, value] : copies) tensor.copy_(value);
+  return keys;
 }
 
 void Module::check_name(const std::string& name) const {
@@ -213,9 +359,10 @@ Tensor Module::register_parameter(std::string name, const Tensor& value) {
   return value;
 }
 
-Tensor Module::register_buffer(std::string name, const Tensor& value) {
+Tensor Module::register_buffer(std::string name, const Tensor& value, bool persistent) {
   if (!value.defined()) return value;
   check_name(name);
+  if (!persistent) transient_.insert(name);
   value.impl()->storage->set_cause(MemoryCause::weights);
   buffers_.emplace_back(std::move(name), value);
   return value;
@@ -229,14 +376,14 @@ void Module::add_child(std::string name, std::shared_ptr<Module> module) {
 
 Tensor Sequential::forward(const Tensor& input) {
   Tensor x = input;
-  for (const auto& [name, child] : children()) x = (*child)(x);
+  for (const auto& [name, child] : named_children()) x = (*child)(x);
   return x;
 }
 
 Module& Sequential::operator[](std::size_t i) const {
   if (i >= size())
     fail(ErrorCode::index, "Sequential", fmt::format("index out of range: got {}, need less than {}", i, size()));
-  return *children()[i].second;
+  return *named_children()[i].second;
 }
 
 }  // namespace amp::nn

@@ -5,24 +5,12 @@
 #include "libamp/core/observer.h"
 #include "libamp/core/step_clock.h"
 #include "libamp/dispatch/announce.h"
-#include "libamp/ops/create.h"
+#include "libamp/nn/new_parameter.h"
 #include "libamp/ops/norm.h"
+#include "libamp/ops/view.h"
 
 namespace amp::nn {
 namespace {
-
-// What a layer allocates for itself is weights, in a report of memory.
-template <typename F>
-Tensor as_weights(F make) {
-  const CauseScope cause(&Context::cause, MemoryCause::weights);
-  return make();
-}
-Tensor new_ones(const Shape& sizes) {
-  return as_weights([&] { return ones(sizes); });
-}
-Tensor new_zeros(const Shape& sizes, DType dtype = DType::float32) {
-  return as_weights([&] { return zeros(sizes, {.dtype = dtype}); });
-}
 
 // What a forward pass has made of a buffer, by the path of the module that runs.
 void announce_buffer(const Tensor& buffer, const char* name) {
@@ -53,6 +41,12 @@ GroupNorm::GroupNorm(std::int64_t num_groups, std::int64_t num_channels, double 
 }
 Tensor GroupNorm::forward(const Tensor& input) { return group_norm(input, num_groups_, weight, bias, eps_); }
 
+RMSNorm::RMSNorm(const Shape& normalized_shape, std::optional<double> eps, bool elementwise_affine)
+    : normalized_shape_(normalized_shape), eps_(eps) {
+  if (elementwise_affine) weight = register_parameter("weight", new_ones(normalized_shape));
+}
+Tensor RMSNorm::forward(const Tensor& input) { return rms_norm(input, normalized_shape_, weight, eps_); }
+
 BatchNorm::BatchNorm(std::int64_t num_features, const BatchNormArguments& arguments) : arguments_(arguments) {
   if (arguments.affine) {
     weight = register_parameter("weight", new_ones({num_features}));
@@ -66,13 +60,15 @@ BatchNorm::BatchNorm(std::int64_t num_features, const BatchNormArguments& argume
 
 Tensor BatchNorm::forward(const Tensor& input) {
   check(input);
+  double factor = arguments_.momentum.value_or(0);
   if (is_training() && num_batches_tracked.defined()) {
     const no_grad quiet;
-    num_batches_tracked.fill_(num_batches_tracked.item() + 1);
+    const double batches = num_batches_tracked.item() + 1;
+    num_batches_tracked.fill_(batches);
+    if (!arguments_.momentum) factor = 1 / batches;
   }
   const bool own_statistics = is_training() || !running_mean.defined();
-  Tensor output =
-      batch_norm(input, running_mean, running_var, weight, bias, own_statistics, arguments_.momentum, arguments_.eps);
+  Tensor output = batch_norm(input, running_mean, running_var, weight, bias, own_statistics, factor, arguments_.eps);
   if (is_training() && observe::active() && step_clock::sampled()) {
     announce_buffer(running_mean, ".running_mean");
     announce_buffer(running_var, ".running_var");
@@ -86,6 +82,37 @@ void BatchNorm1d::check(const Tensor& input) const {
 }
 void BatchNorm2d::check(const Tensor& input) const {
   if (input.dim() != 4) fail(ErrorCode::value, "BatchNorm2d", "input must have 4 dims: got " + describe(input));
+}
+void BatchNorm3d::check(const Tensor& input) const {
+  if (input.dim() != 5) fail(ErrorCode::value, "BatchNorm3d", "input must have 5 dims: got " + describe(input));
+}
+
+InstanceNorm::InstanceNorm(int spatial, std::int64_t num_features, const InstanceNormArguments& arguments)
+    : spatial_(spatial), num_features_(num_features), arguments_(arguments) {
+  if (arguments.affine) {
+    weight = register_parameter("weight", new_ones({num_features}));
+    bias = register_parameter("bias", new_zeros({num_features}));
+  }
+  if (!arguments.track_running_stats) return;
+  running_mean = register_buffer("running_mean", new_zeros({num_features}));
+  running_var = register_buffer("running_var", new_ones({num_features}));
+  num_batches_tracked = register_buffer("num_batches_tracked", new_zeros({}, DType::int64));
+}
+
+Tensor InstanceNorm::forward(const Tensor& input) {
+  const bool batched = input.dim() == spatial_ + 2;
+  if (!batched && input.dim() != spatial_ + 1)
+    fail(ErrorCode::value, "InstanceNorm",
+         "input must have " + std::to_string(spatial_ + 1) + " or " + std::to_string(spatial_ + 2) + " dims: got " +
+             describe(input));
+  if (arguments_.affine && input.size(-spatial_ - 1) != num_features_)
+    fail(ErrorCode::value, "InstanceNorm",
+         "wrong number of channels: got " + describe(input) + ", need " + std::to_string(num_features_));
+  const Tensor x = batched ? input : unsqueeze(input, 0);
+  const bool own_statistics = is_training() || !running_mean.defined();
+  const Tensor output =
+      instance_norm(x, running_mean, running_var, weight, bias, own_statistics, arguments_.momentum, arguments_.eps);
+  return batched ? output : squeeze(output, 0);
 }
 
 }  // namespace amp::nn

@@ -1,6 +1,7 @@
 // The user-facing functions: PyTorch's names and argument order. Each checks its arguments and calls run_op.
 // Split by topic; this header takes them all in.
 #pragma once
+#include "libamp/ops/activation.h"
 #include "libamp/ops/arrange.h"
 #include "libamp/ops/attention.h"
 #include "libamp/ops/conv.h"

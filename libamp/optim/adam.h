@@ -1,6 +1,6 @@
 // Adam and AdamW, as torch.optim.Adam and torch.optim.AdamW.
 #pragma once
-#include "libamp/optim/optimizer.h"
+#include "libamp/optim/grouped_optimizer.h"
 
 namespace amp {
 
@@ -17,24 +17,19 @@ struct AdamOptions {
 
 /// m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;
 /// w = w - lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps). Weight decay is added to the gradient.
-class Adam : public Optimizer {
+class Adam : public GroupedOptimizer<AdamOptions> {
  public:
   /// Throws Error(value) for lr, eps or weight_decay below 0 and for betas outside [0, 1).
   explicit Adam(const Tensors& params, const AdamOptions& options = {}) : Adam(params, options, false, "Adam") {}
-  void add_param_group(const Tensors& params, const AdamOptions& options);
-  /// The options of a group: change lr here between steps.
-  AdamOptions& group(std::size_t i = 0) { return groups_.at(i); }
-  [[nodiscard]] bool supports_amp_scaling() const override;
 
  protected:
   Adam(const Tensors& params, const AdamOptions& options, bool decoupled, const char* name);
+  void check(const AdamOptions& options) const override;
   Options options(std::size_t group) override;
   void update(std::size_t group, const Tensor& param, const Tensor& gradient, State& state) override;
 
  private:
-  std::vector<AdamOptions> groups_;
   bool decoupled_;
-  const char* name_;
 };
 
 /// Adam with decoupled weight decay: w = w (1 - lr weight_decay) before the step. Default weight_decay 0.01.

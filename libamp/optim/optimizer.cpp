@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <unordered_set>
+
 #include "libamp/core/grad_mode.h"
 #include "libamp/core/observer.h"
 #include "libamp/core/step_clock.h"
@@ -13,7 +16,7 @@ namespace amp {
 namespace {
 
 std::string state_key(std::size_t index, const std::string& name) { return fmt::format("state.{}.{}", index, name); }
-std::string option_key(std::size_t group, const std::string& name) {
+std::string option_key(std::size_t group, std::string_view name) {
   return fmt::format("param_groups.{}.{}", group, name);
 }
 
@@ -34,6 +37,7 @@ void check_option(bool holds, const char* where, const char* option, double valu
 
 void Optimizer::add_group(const Tensors& params) {
   if (params.empty()) fail(ErrorCode::value, "optimizer", "got an empty parameter list, need at least one parameter");
+  std::unordered_set<const TensorImpl*> seen;
   for (const Tensor& p : params) {
     if (!p.defined() || !p.is_floating_point())
       fail(ErrorCode::type, "optimizer", "only floating tensors can be optimized: got " + describe(p));
@@ -41,24 +45,56 @@ void Optimizer::add_group(const Tensors& params) {
       fail(ErrorCode::value, "optimizer",
            "can't optimize a tensor that is not a leaf: got " + describe(p) +
                "; need detach() or the leaf it was made from");
-    if (!states_.try_emplace(p.impl()).second)
+    if (states_.contains(p.impl()) || !seen.insert(p.impl()).second)
       fail(ErrorCode::value, "optimizer", "a parameter appears in more than one place: got " + describe(p) + " twice");
+  }
+  for (const Tensor& p : params) {
+    states_.try_emplace(p.impl());
     p.impl()->storage->set_cause(MemoryCause::weights);
   }
-  groups_.push_back(params);
+  groups_.push_back({params, {}});
 }
 
 Tensors Optimizer::parameters() const {
   Tensors all;
-  for (const Tensors& group : groups_) all.insert(all.end(), group.begin(), group.end());
+  for (const Group& group : groups_) all.insert(all.end(), group.params.begin(), group.params.end());
   return all;
+}
+
+void Optimizer::check_group(std::size_t group) const {
+  if (group >= groups_.size())
+    fail(ErrorCode::index, "optimizer", fmt::format("no such group: got {}, need less than {}", group, groups_.size()));
+}
+
+const Tensors& Optimizer::group_parameters(std::size_t group) const {
+  check_group(group);
+  return groups_[group].params;
+}
+
+std::optional<double>& Optimizer::initial_lr(std::size_t group) {
+  check_group(group);
+  return groups_[group].initial_lr;
+}
+
+const Optimizer::State& Optimizer::state(const Tensor& param) const {
+  const auto found = states_.find(param.impl());
+  if (found == states_.end())
+    fail(ErrorCode::value, "optimizer", "the tensor is not optimized here: got " + describe(param));
+  return found->second;
+}
+
+double* Optimizer::find_option(std::size_t group, std::string_view name, std::size_t index) {
+  check_group(group);
+  for (const Option& option : options(group))
+    if (option.name == name && index < option.numbers.size()) return option.numbers[index];
+  return nullptr;
 }
 
 void Optimizer::zero_grad(bool set_to_none) {
   const PhaseScope phase(&Context::phase, Phase::optimizer);
   const no_grad quiet;
-  for (const Tensors& group : groups_)
-    for (const Tensor& p : group) {
+  for (const Group& group : groups_)
+    for (const Tensor& p : group.params) {
       if (set_to_none) {
         if (p.grad().defined()) p.set_grad({});
       } else if (const Tensor g = p.grad(); g.defined()) {
@@ -80,10 +116,12 @@ Tensor Optimizer::step(const Closure& closure) {
   announce_weights();
   if (!grad_scale.defined()) announce_gradients();
   for (std::size_t g = 0; g < groups_.size(); ++g)
-    for (const Tensor& p : groups_[g])
+    for (const Tensor& p : groups_[g].params)
       if (const Tensor gradient = p.grad(); gradient.defined()) update(g, p, gradient, states_[p.impl()]);
+  const bool skipped = skipped_by_scaler();
+  ++(skipped ? steps_skipped_ : steps_taken_);
   // With grad_scale the gradients were unscaled by the update; after a skip they still carry the scale.
-  if (grad_scale.defined() && observing_sample() && !skipped_by_scaler()) announce_gradients();
+  if (grad_scale.defined() && observing_sample() && !skipped) announce_gradients();
   step_clock::note_optimizer_step();
   return loss;
 }
@@ -111,51 +149,104 @@ StateDict Optimizer::state_dict() const {
   StateDict dict;
   const no_grad quiet;
   std::size_t index = 0;
-  for (const Tensor& p : parameters()) {
-    for (const auto& [name, tensor] : states_.at(p.impl())) dict[state_key(index, name)] = tensor.clone();
-    ++index;
+  const TensorOptions number{.dtype = DType::float64};
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    std::vector<double> indices;
+    for (const Tensor& p : groups_[g].params) {
+      for (const auto& [name, tensor] : states_.at(p.impl())) dict[state_key(index, name)] = tensor.clone();
+      indices.push_back(static_cast<double>(index++));
+    }
+    dict[option_key(g, "params")] = tensor(indices, {.dtype = DType::int64});
+    if (groups_[g].initial_lr) dict[option_key(g, "initial_lr")] = scalar_tensor(*groups_[g].initial_lr, number);
+    for (const Option& option : const_cast<Optimizer*>(this)->options(g)) {
+      Tensor& entry = dict[option_key(g, option.name)];
+      if (option.flag != nullptr) {
+        entry = scalar_tensor(*option.flag ? 1 : 0, {.dtype = DType::bool_});
+      } else if (option.numbers.size() == 1) {
+        entry = scalar_tensor(*option.numbers[0], number);
+      } else {
+        std::vector<double> values;
+        for (const double* value : option.numbers) values.push_back(*value);
+        entry = tensor(values, number);
+      }
+    }
   }
-  for (std::size_t g = 0; g < groups_.size(); ++g)
-    for (const auto& [name, value] : const_cast<Optimizer*>(this)->options(g))
-      dict[option_key(g, name)] = scalar_tensor(*value, {.dtype = DType::float64});
   return dict;
 }
 
-void Optimizer::load_state_dict(const StateDict& state) {
-  const auto refuse = [](const std::string& key, const std::string& why) {
-    fail(ErrorCode::value, "load_state_dict", "entry '" + key + "': " + why);
+// What a state dict says, before anything of it is put in place.
+struct Optimizer::Loaded {
+  std::vector<State> states;
+  std::vector<std::pair<double*, double>> numbers;
+  std::vector<std::pair<bool*, bool>> flags;
+  std::vector<std::pair<std::size_t, double>> initial_lrs;
+  std::unordered_set<std::size_t> groups;
+};
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& key, const std::string& why) {
+  fail(ErrorCode::value, "load_state_dict", "entry '" + key + "': " + why);
+}
+
+}  // namespace
+
+void Optimizer::load_option(Loaded& loaded, const std::string& key, std::size_t group, std::string_view name,
+                            const Tensor& value) {
+  if (group >= groups_.size()) refuse(key, fmt::format("the optimizer has {} groups", groups_.size()));
+  const auto need_numbers = [&](std::size_t count) {
+    if (!value.defined() || value.numel() != static_cast<std::int64_t>(count))
+      refuse(key, fmt::format("got {}, need {} numbers", describe(value), count));
+    return value.to_vector();
   };
+  loaded.groups.insert(group);
+  if (name == "params") {
+    need_numbers(groups_[group].params.size());
+  } else if (name == "initial_lr") {
+    loaded.initial_lrs.emplace_back(group, need_numbers(1)[0]);
+  } else {
+    const Options own = options(group);
+    const auto option = std::find_if(own.begin(), own.end(), [&](const Option& o) { return o.name == name; });
+    if (option == own.end()) refuse(key, "this optimizer has no such option");
+    const std::vector<double> values = need_numbers(option->flag != nullptr ? 1 : option->numbers.size());
+    if (option->flag != nullptr) loaded.flags.emplace_back(option->flag, values[0] != 0);
+    for (std::size_t i = 0; i < option->numbers.size(); ++i) loaded.numbers.emplace_back(option->numbers[i], values[i]);
+  }
+}
+
+void Optimizer::load_state_dict(const StateDict& state) {
   const Tensors params = parameters();
-  // Checked before anything is changed.
-  std::vector<State> states(params.size());
-  std::vector<std::pair<double*, double>> values;
+  Loaded loaded;
+  loaded.states.resize(params.size());
   for (const auto& [key, tensor] : state) {
     std::size_t index = 0;
     char name[64] = {};
     if (std::sscanf(key.c_str(), "state.%zu.%63s", &index, name) == 2) {
       if (index >= params.size()) refuse(key, fmt::format("the optimizer has {} parameters", params.size()));
-      if (tensor.dim() != 0 && !(tensor.sizes() == params[index].sizes()))
+      if (!tensor.defined() || (tensor.dim() != 0 && !(tensor.sizes() == params[index].sizes())))
         refuse(key, "got " + describe(tensor) + ", need the parameter's shape " + to_string(params[index].sizes()));
-      states[index][name] = tensor;
+      loaded.states[index][name] = tensor;
     } else if (std::sscanf(key.c_str(), "param_groups.%zu.%63s", &index, name) == 2) {
-      if (index >= groups_.size()) refuse(key, fmt::format("the optimizer has {} groups", groups_.size()));
-      double* found = nullptr;
-      for (const auto& [option, value] : options(index))
-        if (option == name) found = value;
-      if (found == nullptr) refuse(key, "this optimizer has no such option");
-      values.emplace_back(found, tensor.item());
+      load_option(loaded, key, index, name, tensor);
     } else {
       refuse(key, "need state.I.NAME or param_groups.G.NAME");
     }
   }
+  if (loaded.groups.size() != groups_.size())
+    fail(ErrorCode::value, "load_state_dict",
+         fmt::format("the state has another number of groups: got {}, need {}", loaded.groups.size(), groups_.size()));
   const no_grad quiet;
   const CauseScope cause(&Context::cause, MemoryCause::optimizer_state);
   for (std::size_t i = 0; i < params.size(); ++i) {
     State& own = states_[params[i].impl()];
     own.clear();
-    for (const auto& [name, tensor] : states[i]) own[name] = tensor.clone();
+    const DType compute = is_half(params[i]) ? DType::float32 : params[i].dtype();
+    for (const auto& [name, tensor] : loaded.states[i])
+      own[name] = tensor.detach().to(name == "step" ? DType::float32 : compute).clone();
   }
-  for (const auto& [where, value] : values) *where = value;
+  for (const auto& [where, value] : loaded.numbers) *where = value;
+  for (const auto& [where, value] : loaded.flags) *where = value;
+  for (const auto& [group, value] : loaded.initial_lrs) groups_[group].initial_lr = value;
 }
 
 Tensor Optimizer::master_of(const Tensor& param, State& state) {
@@ -165,8 +256,17 @@ Tensor Optimizer::master_of(const Tensor& param, State& state) {
   return master;
 }
 
-Tensor Optimizer::new_state(const Tensor& param) {
-  return zeros(param.sizes(), {.dtype = is_half(param) ? DType::float32 : param.dtype(), .device = param.device()});
+Tensor Optimizer::new_state(const Tensor& param, double value) {
+  return full(param.sizes(), value,
+              {.dtype = is_half(param) ? DType::float32 : param.dtype(), .device = param.device()});
+}
+
+const Tensor& Optimizer::kept(const State& state, const char* name) {
+  const auto found = state.find(name);
+  if (found == state.end())
+    fail(ErrorCode::value, "optimizer",
+         fmt::format("the state has no entry '{}': it was loaded from an optimizer with other options", name));
+  return found->second;
 }
 
 }  // namespace amp

@@ -1,38 +1,34 @@
 // SGD: checks of the options, and the op call of one update.
 #include "libamp/optim/sgd.h"
 
-#include <algorithm>
-
 #include "libamp/dispatch/run_op.h"
-#include "libamp/ops/create.h"
 
 namespace amp {
 
-SGD::SGD(const Tensors& params, const SGDOptions& options) { add_param_group(params, options); }
+SGD::SGD(const Tensors& params, const SGDOptions& options) : GroupedOptimizer("SGD", options) {
+  add_param_group(params);
+}
 
-void SGD::add_param_group(const Tensors& params, const SGDOptions& o) {
+void SGD::check(const SGDOptions& o) const {
   check_option(o.lr >= 0, "SGD", "lr", o.lr, "at least 0");
   check_option(o.momentum >= 0, "SGD", "momentum", o.momentum, "at least 0");
   check_option(o.weight_decay >= 0, "SGD", "weight_decay", o.weight_decay, "at least 0");
   check_option(!o.nesterov || (o.momentum > 0 && o.dampening == 0), "SGD", "nesterov", 1,
                "a momentum above 0 and no dampening");
-  if (group_count() > 0 && o.fused != supports_amp_scaling())
-    fail(ErrorCode::value, "SGD", "fused differs between groups: need the same in all");
-  add_group(params);
-  groups_.push_back(o);
 }
 
-bool SGD::supports_amp_scaling() const {
-  return std::any_of(groups_.begin(), groups_.end(), [](const SGDOptions& o) { return o.fused; });
+Optimizer::Options SGD::options(std::size_t i) {
+  SGDOptions& o = group(i);
+  return {{"lr", {&o.lr}},
+          {"momentum", {&o.momentum}},
+          {"dampening", {&o.dampening}},
+          {"weight_decay", {&o.weight_decay}},
+          {"nesterov", {}, &o.nesterov},
+          {"maximize", {}, &o.maximize}};
 }
 
-Optimizer::Options SGD::options(std::size_t group) {
-  SGDOptions& o = groups_[group];
-  return {{"lr", &o.lr}, {"momentum", &o.momentum}, {"dampening", &o.dampening}, {"weight_decay", &o.weight_decay}};
-}
-
-void SGD::update(std::size_t group, const Tensor& param, const Tensor& gradient, State& state) {
-  const SGDOptions& o = groups_[group];
+void SGD::update(std::size_t i, const Tensor& param, const Tensor& gradient, State& state) {
+  const SGDOptions& o = group(i);
   Tensor buffer;
   bool first = false;
   if (o.momentum != 0) {

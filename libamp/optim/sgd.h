@@ -1,6 +1,6 @@
 // Stochastic gradient descent, as torch.optim.SGD.
 #pragma once
-#include "libamp/optim/optimizer.h"
+#include "libamp/optim/grouped_optimizer.h"
 
 namespace amp {
 
@@ -19,22 +19,16 @@ struct SGDOptions {
 
 /// d = g + weight_decay w;  m = momentum m + (1 - dampening) d (first step: m = d);
 /// d = nesterov ? d + momentum m : m;  w = w - lr d.
-class SGD : public Optimizer {
+class SGD : public GroupedOptimizer<SGDOptions> {
  public:
   /// Throws Error(value) for a negative lr, momentum or weight_decay, and for nesterov without momentum or with
   /// dampening.
   explicit SGD(const Tensors& params, const SGDOptions& options = {});
-  void add_param_group(const Tensors& params, const SGDOptions& options);
-  /// The options of a group: change lr here between steps.
-  SGDOptions& group(std::size_t i = 0) { return groups_.at(i); }
-  [[nodiscard]] bool supports_amp_scaling() const override;
 
  protected:
+  void check(const SGDOptions& options) const override;
   Options options(std::size_t group) override;
   void update(std::size_t group, const Tensor& param, const Tensor& gradient, State& state) override;
-
- private:
-  std::vector<SGDOptions> groups_;
 };
 
 }  // namespace amp

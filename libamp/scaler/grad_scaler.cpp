@@ -203,6 +203,7 @@ GradScaler::StepResult GradScaler::step(Optimizer& optimizer) {
     const Quiet quiet;
     result.skipped = sum_found_inf(state).item() != 0;
     if (result.skipped) {
+      optimizer.note_skipped_step();
       optimizer.announce_weights();
       step_clock::note_optimizer_step();
     } else {

@@ -124,14 +124,14 @@ TEST_CASE("dropout works while training only", "[nn]") {
 }
 
 TEST_CASE("an embedding's padding row stays zero", "[nn]") {
-  nn::Embedding layer(5, 3, 2);
+  nn::Embedding layer(5, 3, {.padding_idx = 2});
   const Tensor out = layer(tensor({2, 4, 2}, {.dtype = DType::int64}));
   CHECK(out.sizes() == Shape{3, 3});
   CHECK(out.select(0, 0).to_vector() == std::vector<double>{0, 0, 0});
   out.sum().backward();
   CHECK(layer.weight.grad().select(0, 2).to_vector() == std::vector<double>{0, 0, 0});
   CHECK(layer.weight.grad().select(0, 4).to_vector() == std::vector<double>{1, 1, 1});
-  CHECK(error_code([] { nn::Embedding(5, 3, 5); }) == ErrorCode::value);
+  CHECK(error_code([] { nn::Embedding(5, 3, {.padding_idx = 5}); }) == ErrorCode::value);
 }
 
 TEST_CASE("a small convolutional network learns under autocast with a scaler", "[nn]") {

@@ -1,46 +1,13 @@
-// Bodies of the optimizers' updates: one pass over a parameter, its gradient and its state. Formulas and their order
-// are those of torch/optim/{sgd,adam,adamw}.py; arithmetic is float32 (double for float64 parameters).
+// Bodies of the updates of SGD and Adam: one pass over a parameter, its gradient and its state. Formulas and their
+// order are those of torch/optim/{sgd,adam,adamw}.py; arithmetic is float32 (double for float64 parameters).
+#include "libamp/backend/cpu/optimizer.h"
+
 #include <cmath>
 
-#include "libamp/backend/cpu/blocks.h"
 #include "libamp/backend/cpu/table.h"
 
 namespace amp::cpu {
 namespace {
-
-// The tail of both calls: a scaler may hand the division by the scale and the skip down to the update.
-struct FromScaler {
-  bool skip = false;
-  double scale = 1;
-};
-FromScaler from_scaler(const OpCall& call, std::size_t grad_scale, std::size_t found_inf) {
-  FromScaler result;
-  if (call.has(found_inf)) result.skip = call.in(found_inf).item() != 0;  // any non-zero value skips, NaN as well
-  if (call.has(grad_scale)) result.scale = call.in(grad_scale).item();
-  return result;
-}
-
-// An optional tensor, or a stand-in of the right shape that the body does not look at.
-const Tensor& or_else(const OpCall& call, std::size_t i, const Tensor& other) {
-  return call.has(i) ? call.in(i) : other;
-}
-
-void check_operands(const OpCall& call, std::size_t count) {
-  const Tensor& p = call.in(0);
-  if (!is_floating(p.dtype()) || size_of(p.dtype()) == 1)
-    call.fail("parameters of this type cannot be updated: got " + describe(p), ErrorCode::not_implemented);
-  for (std::size_t i = 1; i < count; ++i)
-    if (call.has(i)) require_same_sizes(call, call.in(i), p, i == 1 ? "the gradient" : "the optimizer's state");
-}
-
-// a + b c rounded once, as PyTorch's kernels have it on both devices.
-inline float add_product(float a, float b, float c) { return std::fma(b, c, a); }
-inline double add_product(double a, double b, double c) { return a + b * c; }
-
-template <typename C>
-void unscale_block(C* g, std::int64_t n, double scale) {
-  for (std::int64_t i = 0; i < n; ++i) g[i] = static_cast<C>(static_cast<double>(g[i]) / scale);
-}
 
 // -- SGD: parameter, gradient, momentum buffer, master copy, grad_scale, found_inf
 template <typename C>
@@ -137,11 +104,6 @@ void adam(const OpCall& call, const AdamFactors& factors, double grad_scale) {
                       });
 }
 
-void bump_versions(const OpCall& call, std::initializer_list<std::size_t> which) {
-  for (const std::size_t i : which)
-    if (call.has(i)) call.in(i).bump_version();
-}
-
 }  // namespace
 
 Tensors sgd_step_(const OpCall& call) {
@@ -157,18 +119,11 @@ Tensors sgd_step_(const OpCall& call) {
 }
 
 Tensors adam_step_(const OpCall& call) {
-  for (const std::size_t i : {2, 3, 4})
-    if (!call.has(i))
-      call.fail("tensor argument " + std::to_string(i) + " is missing: got none, need the state", ErrorCode::type);
-  const Tensor& step = call.in(4);
-  if (step.dtype() != DType::float32 || step.numel() != 1)
-    call.fail("the step counter must have one float32 element: got " + describe(step));
-  OpCall shapes = call;
-  shapes.inputs[4] = {};
-  check_operands(shapes, 7);
+  require_state(call, {2, 3, 4});
+  check_operands(call, 7, 4);
   const FromScaler given = from_scaler(call, 7, 8);
   if (given.skip) return {call.in(0)};
-  const float now = *step.data<float>() += 1;
+  const float now = *call.in(4).data<float>() += 1;
   const AdamFactors factors = adam_factors(call, static_cast<double>(now));
   if (call.in(0).dtype() == DType::float64)
     adam<double>(call, factors, given.scale);
