@@ -1,5 +1,6 @@
 // The ops that change tensors in place for scaler and optimizers, called directly: strides, aliasing blocks, refusals.
-// Rows: amp_foreach_non_finite_check_and_unscale_, amp_update_scale_, sgd_step_, adam_step_.
+// Rows: amp_foreach_non_finite_check_and_unscale_, amp_update_scale_, sgd_step_, adam_step_,
+// adagrad_step_, rmsprop_step_.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
@@ -84,6 +85,26 @@ TEST_CASE("updates write the parameter, its state and nothing else", "[backend]"
   CHECK(g.to_vector() == numbers(DType::float32).to_vector());
   CHECK(step.item() == 1);
   CHECK(p.version() == 2);
+  const Tensor sum = zeros({kRows, kColumns});
+  run_op({OpId::adagrad_step_, {p, g, sum, step}, {{"lr", 0.5}}, {}});
+  run_op({OpId::rmsprop_step_, {p, g, sum, step}, {{"lr", 0.5}}, {}});
+  CHECK(g.to_vector() == numbers(DType::float32).to_vector());
+  CHECK(step.item() == 3);
+  CHECK(p.version() == 4);
+}
+
+TEST_CASE("adagrad_step_ and rmsprop_step_ give the same bits whatever the strides", "[backend]") {
+  for (const OpId op : {OpId::adagrad_step_, OpId::rmsprop_step_}) {
+    const auto run = [&](bool strided) {
+      const auto arrange = [&](const Tensor& t) { return strided ? transposed_storage(t) : t.clone(); };
+      const Tensor p = arrange(numbers(DType::float32)), g = arrange(numbers(DType::float32) * 0.5);
+      const Tensor state = arrange(numbers(DType::float32) * 0.125 + 20.0), step = zeros({});  // not negative
+      run_op({op, {p, g, state, step}, {{"lr", 0.1}, {"weight_decay", 0.01}}, {}});
+      return std::pair(p.to_vector(), state.to_vector());
+    };
+    CHECK(run(false) == run(true));
+    CHECK(run(false).first != numbers(DType::float32).to_vector());
+  }
 }
 
 TEST_CASE("updates refuse operands that do not fit", "[backend]") {
@@ -92,6 +113,11 @@ TEST_CASE("updates refuse operands that do not fit", "[backend]") {
   CHECK(error_code([&] { run_op({OpId::sgd_step_, {p, p, g}, {}, {}}); }) == ErrorCode::runtime);
   CHECK(error_code([&] { run_op({OpId::adam_step_, {p, p, p, p}, {}, {}}); }) == ErrorCode::type);
   CHECK(error_code([&] { run_op({OpId::adam_step_, {p, p, p, p, ones({2})}, {}, {}}); }) == ErrorCode::runtime);
+  for (const OpId op : {OpId::adagrad_step_, OpId::rmsprop_step_}) {
+    CHECK(error_code([&] { run_op({op, {p, p, p}, {}, {}}); }) == ErrorCode::type);
+    CHECK(error_code([&] { run_op({op, {p, p, p, ones({2})}, {}, {}}); }) == ErrorCode::runtime);
+    CHECK(error_code([&] { run_op({op, {p, p, g, step}, {}, {}}); }) == ErrorCode::runtime);
+  }
   CHECK(error_code([&] {
           run_op({OpId::sgd_step_, {step.to(DType::int64), step.to(DType::int64)}, {}, {}});
         }) == ErrorCode::not_implemented);

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "libamp/nn/activations.h"
+#include "libamp/nn/containers.h"
 #include "libamp/nn/init.h"
 #include "libamp/nn/layers.h"
+#include "libamp/nn/norms.h"
 #include "libamp/observe/in_process.h"
 #include "libamp/optim/sgd.h"
 #include "tests/support/toy_training.h"
@@ -147,6 +149,163 @@ TEST_CASE("state dicts copy values and refuse what does not fit", "[nn]") {
   state["extra"] = ones({1});
   const std::string message = error_message([&] { to.load_state_dict(state); });
   for (const char* name : {"head.bias", "scale", "extra"}) CHECK(message.find(name) != std::string::npos);
+}
+
+TEST_CASE("a state that does not fit may be loaded in part, but not with wrong shapes", "[nn]") {
+  Net from, to;
+  auto state = from.state_dict();
+  state.erase("scale");
+  state["extra"] = ones({1});
+  const auto keys = to.load_state_dict(state, false);
+  CHECK(keys.missing_keys == std::vector<std::string>{"scale"});
+  CHECK(keys.unexpected_keys == std::vector<std::string>{"extra"});
+  CHECK(from.head->weight.to_vector() == to.head->weight.to_vector());
+  state["head.weight"] = ones({3});
+  state["head.bias"] = ones({4}) * 9.0;
+  CHECK(error_message([&] { to.load_state_dict(state, false); }).find("head.weight") != std::string::npos);
+  CHECK(to.head->bias.to_vector() == from.head->bias.to_vector());
+}
+
+TEST_CASE("a state dict holds shared tensors under each name, and no transient buffers", "[nn]") {
+  class Tied : public nn::Module {
+   public:
+    Tied() {
+      first = register_module("first", nn::Linear(2, 2));
+      second = register_parameter("second", first->weight);
+      register_buffer("kept", ones({1}));
+      register_buffer("transient", ones({1}), false);
+    }
+    std::shared_ptr<nn::Linear> first;
+    Tensor second;
+  };
+  Tied tied;
+  CHECK(names(tied.named_parameters()) == std::vector<std::string>{"second", "first.bias"});
+  CHECK(names(tied.named_buffers()).size() == 2);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : tied.state_dict()) keys.push_back(key);
+  CHECK(keys == std::vector<std::string>{"first.bias", "first.weight", "kept", "second"});
+  tied.to(DType::float64);
+  CHECK(tied.get_buffer("transient").dtype() == DType::float64);
+  CHECK(tied.second.dtype() == DType::float64);
+}
+
+TEST_CASE("a state of an early version may lack the count of batches", "[nn]") {
+  nn::Sequential net(nn::BatchNorm1d(3));
+  auto state = net.state_dict();
+  CHECK(state.erase("0.num_batches_tracked") == 1);
+  net.load_state_dict(state);
+  state.erase("0.running_var");
+  const std::string message = error_message([&] { net.load_state_dict(state); });
+  CHECK(message.find("0.running_var") != std::string::npos);
+  CHECK(message.find("num_batches_tracked") == std::string::npos);
+}
+
+TEST_CASE("modules are found by path and visited children first", "[nn]") {
+  Net net;
+  CHECK(net.get_parameter("block.inner.weight").is_same(net.block->inner->weight));
+  CHECK(net.get_buffer("scale").is_same(net.scale));
+  CHECK(net.get_submodule("block.inner").get() == net.block->inner.get());
+  CHECK(error_message([&] { (void)net.get_parameter("block.outer.weight"); }).find("outer") != std::string::npos);
+  CHECK(error_code([&] { (void)net.get_buffer("head.bias"); }) == ErrorCode::value);
+  CHECK(net.children().size() == 2);
+  CHECK(net.modules().size() == 4);
+  CHECK(net.parameters(false).empty());
+  CHECK(net.buffers().size() == 1);
+  std::vector<const nn::Module*> order;
+  net.apply([&](nn::Module& module) {
+    order.push_back(&module);
+    if (auto* linear = dynamic_cast<nn::Linear*>(&module)) nn::init::ones_(linear->weight);
+  });
+  CHECK(order == std::vector<const nn::Module*>{net.block->inner.get(), net.block.get(), net.head.get(), &net});
+  CHECK(net.head->weight.to_vector() == std::vector<double>(8, 1));
+}
+
+TEST_CASE("a module moves between devices, or says what is missing", "[nn]") {
+  Net net;
+  const Tensor before = net.head->weight;
+  net.to(kCPU).cpu();
+  CHECK(net.head->weight.is_same(before));
+  if (!is_available(DeviceType::cuda)) {
+    CHECK(error_message([&] { net.cuda(); }).find("cuda") != std::string::npos);
+    CHECK(net.head->weight.device() == kCPU);
+  }
+}
+
+TEST_CASE("forward hooks see and replace inputs and outputs until they are removed", "[nn]") {
+  nn::Sequential net(nn::Linear(2, 2, false), nn::ReLU());
+  nn::init::eye_(net[0].get_parameter("weight"));
+  std::vector<std::string> calls;
+  auto before = net[0].register_forward_pre_hook([&](nn::Module& module, const Tensor& input) {
+    calls.push_back(&module == &net[0] ? "before" : "other");
+    return input * 2.0;
+  });
+  auto after = net[1].register_forward_hook([&](nn::Module&, const Tensor& input, const Tensor& output) {
+    calls.push_back(input.to_vector() == std::vector<double>{-2, 6} ? "after" : "other");
+    return output + 1.0;
+  });
+  auto silent = net[1].register_forward_hook([](nn::Module&, const Tensor&, const Tensor&) { return Tensor(); });
+  CHECK(net(tensor({-1, 3}).view({1, 2})).to_vector() == std::vector<double>{1, 7});
+  CHECK(calls == std::vector<std::string>{"before", "after"});
+  before.remove();
+  before.remove();
+  after.remove();
+  silent.remove();
+  CHECK(net(tensor({-1, 3}).view({1, 2})).to_vector() == std::vector<double>{0, 3});
+  nn::Module::HookHandle outlived;
+  {
+    nn::ReLU gone;
+    outlived = gone.register_forward_hook([](nn::Module&, const Tensor&, const Tensor& o) { return o; });
+  }
+  outlived.remove();
+}
+
+TEST_CASE("containers hold modules and parameters by number and by name", "[nn]") {
+  class Holder : public nn::Module {
+   public:
+    Holder() {
+      layers = register_module("layers", nn::ModuleList());
+      layers->append(nn::Linear(2, 3)).append(nn::Linear(3, 2));
+      heads = register_module("heads", nn::ModuleDict());
+      heads->insert("a", nn::Linear(2, 1)).insert("b", nn::ReLU());
+      scales = register_module("scales", nn::ParameterList({ones({1}), ones({2})}));
+      table = register_module("table", nn::ParameterDict());
+      table->insert("x", ones({1}));
+    }
+    Tensor forward(const Tensor& input) override {
+      Tensor x = input;
+      for (const auto& layer : *layers) x = (*layer)(x);
+      return (*(*heads)["a"])(x * (*scales)[1]);
+    }
+    std::shared_ptr<nn::ModuleList> layers;
+    std::shared_ptr<nn::ModuleDict> heads;
+    std::shared_ptr<nn::ParameterList> scales;
+    std::shared_ptr<nn::ParameterDict> table;
+  };
+  Holder net;
+  CHECK(names(net.named_parameters()) == std::vector<std::string>{"layers.0.weight", "layers.0.bias", "layers.1.weight",
+                                                                  "layers.1.bias", "heads.a.weight", "heads.a.bias",
+                                                                  "scales.0", "scales.1", "table.x"});
+  const observe::Recording recording;
+  CHECK(net(ones({1, 2})).sizes() == Shape{1, 1});
+  std::vector<std::string> paths;
+  for (const OpEvent& op : recording.ops)
+    if (op.op == static_cast<std::uint16_t>(OpId::linear)) paths.emplace_back(observe::text(op.module_path));
+  CHECK(paths == std::vector<std::string>{"layers.0", "layers.1", "heads.a"});
+  CHECK(net.layers->at<nn::Linear>(1).weight.sizes() == Shape{2, 3});
+  CHECK(error_code([&] { (void)net.layers->at<nn::ReLU>(1); }) == ErrorCode::type);
+  CHECK(error_code([&] { (void)(*net.layers)[2]; }) == ErrorCode::index);
+  CHECK(net.heads->keys() == std::vector<std::string>{"a", "b"});
+  CHECK(net.heads->contains("b"));
+  CHECK(error_code([&] { (void)(*net.heads)["c"]; }) == ErrorCode::value);
+  CHECK(net.scales->size() == 2);
+  CHECK(error_code([&] { (void)(*net.scales)[2]; }) == ErrorCode::index);
+  CHECK(net.table->contains("x"));
+  CHECK_FALSE(net.table->contains("y"));
+  CHECK((*net.table)["x"].requires_grad());
+  CHECK(error_code([&] { (*net.layers)(ones({1})); }) == ErrorCode::not_implemented);
+  nn::Sequential named;
+  named.append("first", nn::Linear(2, 2)).append("last", nn::ReLU());
+  CHECK(names(named.named_parameters())[0] == "first.weight");
 }
 
 TEST_CASE("registration refuses bad names", "[nn]") {

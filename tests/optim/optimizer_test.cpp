@@ -1,119 +1,9 @@
-// SGD, Adam and AdamW against their formulas written down again in double, with every option.
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-
-#include "libamp/scaler/grad_scaler.h"
-#include "tests/support/toy_training.h"
+// What optimizers share: half parameters, the scaler's part, state dicts, groups, refusals. Formulas:
+// formulas_test.cpp.
+#include "tests/optim/optimizer_reference.h"
 
 using namespace amp;
 using namespace amp::testing;
-
-namespace {
-
-constexpr int kSteps = 6;
-const std::vector<double> kStart = {1, -2, 0.5};
-
-// Gradients of step t, multiples of 1/16.
-std::vector<double> gradient_of(int t) { return {0.25 * (t % 3) - 0.125, -0.5 + 0.0625 * t, t == 2 ? 0.0 : 0.375}; }
-
-struct SgdReference {
-  SGDOptions o;
-  std::vector<double> w = kStart, m = {};
-  void step(const std::vector<double>& gradient) {
-    const bool first = m.empty();
-    if (first) m.resize(w.size());
-    for (std::size_t i = 0; i < w.size(); ++i) {
-      double d = (o.maximize ? -gradient[i] : gradient[i]) + o.weight_decay * w[i];
-      if (o.momentum != 0) {
-        m[i] = first ? d : o.momentum * m[i] + (1 - o.dampening) * d;
-        d = o.nesterov ? d + o.momentum * m[i] : m[i];
-      }
-      w[i] -= o.lr * d;
-    }
-  }
-};
-
-struct AdamReference {
-  AdamOptions o;
-  bool decoupled;
-  std::vector<double> w = kStart, m = {0, 0, 0}, v = {0, 0, 0}, largest = {0, 0, 0};
-  int t = 0;
-  void step(const std::vector<double>& gradient) {
-    ++t;
-    for (std::size_t i = 0; i < w.size(); ++i) {
-      double d = o.maximize ? -gradient[i] : gradient[i];
-      if (decoupled)
-        w[i] *= 1 - o.lr * o.weight_decay;
-      else
-        d += o.weight_decay * w[i];
-      m[i] = o.beta1 * m[i] + (1 - o.beta1) * d;
-      v[i] = o.beta2 * v[i] + (1 - o.beta2) * d * d;
-      largest[i] = std::max(largest[i], v[i]);
-      const double second = (o.amsgrad ? largest[i] : v[i]) / (1 - std::pow(o.beta2, t));
-      w[i] -= o.lr * (m[i] / (1 - std::pow(o.beta1, t))) / (std::sqrt(second) + o.eps);
-    }
-  }
-};
-
-void check_close(const Tensor& got, const std::vector<double>& need, double relative) {
-  const auto values = got.to_vector();
-  for (std::size_t i = 0; i < need.size(); ++i) {
-    CAPTURE(i, values[i], need[i]);
-    CHECK(std::abs(values[i] - need[i]) <= relative * (std::abs(need[i]) + 0.1));
-  }
-}
-
-template <typename Opt, typename Reference>
-void compare(const Reference& fresh, DType dtype) {
-  Reference reference = fresh;
-  const Tensor param = tensor(kStart, {.dtype = dtype, .requires_grad = true});
-  Opt optimizer({param}, reference.o);
-  for (int t = 0; t < kSteps; ++t) {
-    param.set_grad(tensor(gradient_of(t), {.dtype = dtype}));
-    optimizer.step();
-    reference.step(gradient_of(t));
-  }
-  // Half parameters are rounded copies of a float32 master: one rounding, however many steps.
-  check_close(param, reference.w,
-              dtype == DType::float16    ? 0x1p-11
-              : dtype == DType::bfloat16 ? 0x1p-8
-              : dtype == DType::float64  ? 1e-6
-                                         : 2e-6);
-}
-
-const SGDOptions kSgd[] = {
-    {.lr = 0.1},
-    {.lr = 0.1, .momentum = 0.9},
-    {.lr = 0.1, .momentum = 0.9, .dampening = 0.25, .weight_decay = 0.01},
-    {.lr = 0.05, .momentum = 0.5, .weight_decay = 0.1, .nesterov = true},
-    {.lr = 0.1, .momentum = 0.9, .maximize = true},
-};
-const AdamOptions kAdam[] = {
-    {.lr = 0.1},
-    {.lr = 0.01, .beta1 = 0.4, .beta2 = 0.5, .eps = 1e-3},
-    {.lr = 0.1, .weight_decay = 0.1},
-    {.lr = 0.1, .weight_decay = 0.1, .amsgrad = true},
-    {.lr = 0.1, .maximize = true},
-};
-
-}  // namespace
-
-TEST_CASE("SGD follows its formula", "[optim]") {
-  for (const SGDOptions& options : kSgd)
-    for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
-      CAPTURE(options.momentum, options.dampening, options.nesterov, options.maximize, name(dtype));
-      compare<SGD>(SgdReference{options}, dtype);
-    }
-}
-
-TEST_CASE("Adam and AdamW follow their formulas", "[optim]") {
-  for (const AdamOptions& options : kAdam)
-    for (const DType dtype : {DType::float32, DType::float64, DType::float16}) {
-      CAPTURE(options.beta1, options.weight_decay, options.amsgrad, options.maximize, name(dtype));
-      compare<Adam>(AdamReference{options, false}, dtype);
-      compare<AdamW>(AdamReference{options, true}, dtype);
-    }
-}
 
 TEST_CASE("Adam's small eps does not vanish for float16 parameters", "[optim]") {
   const Tensor param = parameter({1, 1}, DType::float16);
@@ -166,6 +56,18 @@ TEST_CASE("a fused optimizer takes scale and skip from the scaler, with the same
   for (AdamOptions o : kAdam) {
     const auto with = [o](bool fused) {
       return [o, fused](const Tensor& p) mutable { return o.fused = fused, AdamW({p}, o); };
+    };
+    check_same(with(false), with(true));
+  }
+  for (AdagradOptions o : kAdagrad) {
+    const auto with = [o](bool fused) {
+      return [o, fused](const Tensor& p) mutable { return o.fused = fused, Adagrad({p}, o); };
+    };
+    check_same(with(false), with(true));
+  }
+  for (RMSpropOptions o : kRmsprop) {
+    const auto with = [o](bool fused) {
+      return [o, fused](const Tensor& p) mutable { return o.fused = fused, RMSprop({p}, o); };
     };
     check_same(with(false), with(true));
   }
@@ -255,6 +157,12 @@ TEST_CASE("wrong options and parameters are refused by name", "[optim]") {
       {"nesterov", [&] { SGD({p}, {.nesterov = true}); }},
       {"beta2", [&] { Adam({p}, {.beta2 = 1}); }},
       {"eps", [&] { AdamW({p}, {.eps = -1}); }},
+      {"lr_decay", [&] { Adagrad({p}, {.lr_decay = -1}); }},
+      {"initial_accumulator_value", [&] { Adagrad({p}, {.initial_accumulator_value = -1}); }},
+      {"alpha", [&] { RMSprop({p}, {.alpha = -1}); }},
+      {"momentum", [&] { RMSprop({p}, {.momentum = -1}); }},
+      {"fused differs", [&] { SGD({p}, {.fused = true}).add_param_group({parameter({1})}, {}); }},
+      {"no such group", [&] { (void)SGD({p}).group(1); }},
       {"empty", [&] { SGD(Tensors{}); }},
       {"more than one place",
        [&] {
@@ -267,4 +175,80 @@ TEST_CASE("wrong options and parameters are refused by name", "[optim]") {
     CAPTURE(says);
     CHECK(error_message(make).find(says) != std::string::npos);
   }
+}
+
+TEST_CASE("a refused group leaves the optimizer as it was", "[optim]") {
+  const Tensor a = parameter({1}), b = parameter({1});
+  SGD optimizer({a}, {.lr = 0.5});
+  CHECK(error_code([&] { optimizer.add_param_group({b, a}); }) == ErrorCode::value);
+  optimizer.add_param_group({b});  // not known from the call before; with the options of the constructor
+  CHECK(optimizer.group(1).lr == 0.5);
+  CHECK(optimizer.group_count() == 2);
+}
+
+TEST_CASE("state dicts have PyTorch's entries", "[optim]") {
+  const Tensor a = parameter({1}), b = parameter({1, 2}, DType::float16);
+  RMSprop optimizer({a}, {.lr = 0.5, .momentum = 0.5});
+  optimizer.add_param_group({b}, {.centered = true});
+  (a.sum() + b.sum()).backward();
+  optimizer.step();
+  const StateDict state = optimizer.state_dict();
+  const auto names = [&](const std::string& prefix) {
+    std::string all;
+    for (const auto& [key, value] : state)
+      if (key.starts_with(prefix)) all += key.substr(prefix.size()) + " ";
+    return all;
+  };
+  CHECK(names("state.0.") == "momentum_buffer square_avg step ");
+  CHECK(names("state.1.") == "grad_avg master square_avg step ");
+  CHECK(names("param_groups.1.") == "alpha centered eps lr maximize momentum params weight_decay ");
+  CHECK(state.at("param_groups.1.params").to_vector() == std::vector<double>{1});
+  CHECK(state.at("param_groups.1.centered").item() == 1);
+  CHECK(state.at("state.1.square_avg").dtype() == DType::float32);
+  Adam adam({parameter({1})}, {.beta1 = 0.5});
+  CHECK(adam.state_dict().at("param_groups.0.betas").to_vector() == std::vector<double>{0.5, 0.999});
+  CHECK(&optimizer.state(b) != nullptr);
+  CHECK(optimizer.state(b).at("step").item() == 1);
+  CHECK(error_code([&] { (void)optimizer.state(ones({1})); }) == ErrorCode::value);
+}
+
+TEST_CASE("a state that does not fit is refused, and nothing is changed", "[optim]") {
+  const Tensor a = parameter({1, 2});
+  Adam optimizer({a}, {.lr = 0.5});
+  a.sum().backward();
+  optimizer.step();
+  const StateDict good = optimizer.state_dict();
+  const auto refused = [&](auto change) {
+    StateDict bad = good;
+    bad["param_groups.0.lr"] = scalar_tensor(7);
+    change(bad);
+    const bool threw = error_code([&] { optimizer.load_state_dict(bad); }) == ErrorCode::value;
+    return threw && optimizer.group().lr == 0.5 && optimizer.state(a).at("step").item() == 1;
+  };
+  CHECK(refused([](StateDict& s) { s["param_groups.0.params"] = ones({2}); }));
+  CHECK(refused([](StateDict& s) { s["param_groups.0.betas"] = ones({3}); }));
+  CHECK(refused([](StateDict& s) { s["state.0.exp_avg"] = ones({3}); }));
+  CHECK(refused([](StateDict& s) { s["state.0.exp_avg"] = Tensor(); }));
+  CHECK(error_code([&] { optimizer.load_state_dict({}); }) == ErrorCode::value);
+
+  // amsgrad wants what the state does not have.
+  StateDict other = good;
+  other["param_groups.0.amsgrad"] = ones({}, {.dtype = DType::bool_});
+  optimizer.load_state_dict(other);
+  CHECK(error_message([&] { optimizer.step(); }).find("max_exp_avg_sq") != std::string::npos);
+}
+
+TEST_CASE("loaded state is brought to the type of the arithmetic", "[optim]") {
+  const Tensor half = parameter({1, 2}, DType::float16);
+  Adam optimizer({half});
+  half.sum().backward();
+  optimizer.step();
+  StateDict state = optimizer.state_dict();
+  state["state.0.exp_avg"] = state["state.0.exp_avg"].to(DType::float16);
+  state["state.0.step"] = state["state.0.step"].to(DType::int64);
+  optimizer.load_state_dict(state);
+  CHECK(optimizer.state(half).at("exp_avg").dtype() == DType::float32);
+  CHECK(optimizer.state(half).at("step").dtype() == DType::float32);
+  optimizer.step();
+  CHECK(optimizer.state(half).at("step").item() == 2);
 }
