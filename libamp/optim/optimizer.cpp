@@ -117,7 +117,10 @@ Tensor Optimizer::step(const Closure& closure) {
   if (!grad_scale.defined()) announce_gradients();
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (const Tensor& p : groups_[g].params)
-      if (const Tensor gradient = p.grad(); gradient.defined()) update(g, p, gradient, states_[p.impl()]);
+      if (const Tensor gradient = p.grad(); gradient.defined()) {
+        update(g, p, gradient, states_[p.impl()]);
+        if (is_half(p)) left_[p.impl()] = left_in(p);
+      }
   const bool skipped = skipped_by_scaler();
   ++(skipped ? steps_skipped_ : steps_taken_);
   // With grad_scale the gradients were unscaled by the update; after a skip they still carry the scale.
@@ -252,7 +255,13 @@ void Optimizer::load_state_dict(const StateDict& state) {
 Tensor Optimizer::master_of(const Tensor& param, State& state) {
   if (!is_half(param)) return {};
   Tensor& master = state["master"];
-  if (!master.defined()) master = param.detach().to(DType::float32);
+  const Tensor now = param.detach();
+  if (!master.defined()) {
+    master = now.to(DType::float32);
+  } else if (left_[param.impl()] != left_in(param)) {
+    // Loaded, or written by the program: what no longer is the master's rounded value counts.
+    master.copy_(where(eq(master.to(param.dtype()), now), master, now.to(DType::float32)));
+  }
   return master;
 }
 

@@ -96,8 +96,9 @@ class Optimizer {
   /// Updates one parameter. `state` starts empty.
   virtual void update(std::size_t group, const Tensor& param, const Tensor& gradient, State& state) = 0;
 
-  /// The float32 master copy of a half parameter, made at the first use; undefined for other types.
-  static Tensor master_of(const Tensor& param, State& state);
+  /// The float32 master copy of a half parameter, made at the first use; undefined for other types. Elements of the
+  /// parameter that somebody else has changed since the last update are taken over.
+  Tensor master_of(const Tensor& param, State& state);
   /// `value` everywhere, like the parameter, in the type its arithmetic runs in.
   static Tensor new_state(const Tensor& param, double value = 0);
   /// An entry that an earlier step has made. Throws Error(value) naming it if a loaded state lacks it.
@@ -115,8 +116,17 @@ class Optimizer {
                    const Tensor& value);
   void check_group(std::size_t group) const;
 
+  // The data an update left behind, to know a parameter that was changed since.
+  struct Left {
+    const Storage* storage = nullptr;
+    std::uint32_t version = 0;
+    friend bool operator==(const Left&, const Left&) = default;
+  };
+  static Left left_in(const Tensor& param) { return {param.impl()->storage.get(), param.version()}; }
+
   std::vector<Group> groups_;
   std::unordered_map<const TensorImpl*, State> states_;
+  std::unordered_map<const TensorImpl*, Left> left_;  // of half parameters
   std::uint64_t steps_taken_ = 0, steps_skipped_ = 0;
   std::uint32_t weights_announced_ = 0, gradients_announced_ = 0;  // step + 1; 0: never
 };

@@ -252,3 +252,26 @@ TEST_CASE("loaded state is brought to the type of the arithmetic", "[optim]") {
   optimizer.step();
   CHECK(optimizer.state(half).at("step").item() == 2);
 }
+
+TEST_CASE("a half parameter that the program changes is not put back by its master", "[optim]") {
+  const Tensor param = parameter({1, 1, 1}, DType::float16);
+  SGD optimizer({param}, {.lr = 0x1p-13});
+  const auto step = [&] {
+    param.set_grad(tensor({1, 1, 1}, {.dtype = DType::float16}));
+    optimizer.step();
+  };
+  for (int i = 0; i < 2; ++i) step();
+  set_element(param, 1, 5);
+  step();
+  const auto master = optimizer.state(param).at("master").to_vector();
+  CHECK(master == std::vector<double>{1 - 3 * 0x1p-13, 5 - 0x1p-13, 1 - 3 * 0x1p-13});  // the others keep their digits
+  CHECK(param.to_vector()[1] == 5);
+  // A resumed run: the loaded master fits the loaded parameter to the bit, and nothing is taken over.
+  const Tensor copy = tensor(param.to_vector(), {.dtype = DType::float16, .requires_grad = true});
+  SGD resumed({copy}, {.lr = 0x1p-13});
+  resumed.load_state_dict(optimizer.state_dict());
+  step();
+  copy.set_grad(tensor({1, 1, 1}, {.dtype = DType::float16}));
+  resumed.step();
+  CHECK(resumed.state(copy).at("master").to_vector() == optimizer.state(param).at("master").to_vector());
+}
