@@ -16,7 +16,6 @@ void add_dump_command(CLI::App& app, int& exit_code) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("dump", "Print a capture as text, one record a line");
-  command->group("");
   command->add_option("INPUT", options->input, "A capture, or a directory that holds one")->required();
   command->add_flag("--stable", options->dump.stable, "Leave out what differs from run to run");
   command->callback([options, &exit_code] {

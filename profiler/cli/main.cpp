@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,17 @@ namespace {
 void reserve_standard_streams() {
   for (int fd = 0; fd <= 2; ++fd)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd) return;
+}
+
+// CLI11 would only say that a command is missing.
+void check_command(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words[0].starts_with("-")) return;
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == words[0]) return;
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  throw std::invalid_argument("unknown command: got '" + words[0] + "', need one of " + known);
 }
 
 }  // namespace
@@ -37,6 +49,7 @@ int main(int argc, char** argv) {
 #include "profiler/cli/commands.def"
     std::vector<std::string> words(argv + 1, argv + argc);
     ampprof::cli::take_target_command(app, words);
+    check_command(app, words);
     std::reverse(words.begin(), words.end());  // the order this overload of parse takes them in
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

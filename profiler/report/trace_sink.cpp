@@ -1,11 +1,13 @@
 // trace.json.gz: Chrome Trace Event JSON, object form, for Perfetto and chrome://tracing. Everything of the timeline is
 // in it. Slices of a track nest by construction; each NVTX domain of a thread and the steps have a lane of their own.
 #include <fmt/format.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -277,7 +279,10 @@ class Writer {
 std::string write_trace(const Timeline& timeline, const std::string& path) {
   GzipFile file(path);
   Writer(timeline, file).run();
-  return file.close();
+  std::string error = file.close();
+  // A part of a trace, or nothing at all, would pass for one.
+  if (!error.empty() && std::filesystem::is_regular_file(path)) unlink(path.c_str());
+  return error;
 }
 
 }  // namespace ampprof::report

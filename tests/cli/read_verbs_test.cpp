@@ -229,6 +229,17 @@ TEST_CASE("doctor and ops describe this build") {
   CHECK(ops.out.find("softmax") == std::string::npos);
 }
 
+TEST_CASE("an unknown command is named, and --help lists all that there are") {
+  const ChildResult unknown = run_child({ampprof_program(), "bogus"});
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.err.find("'bogus'") != std::string::npos);
+  CHECK(unknown.err.find("report") != std::string::npos);
+  const ChildResult help = run_child({ampprof_program(), "--help"});
+  CHECK(help.exit_code == 0);
+#define AMPPROF_COMMAND(name) CHECK(help.out.find("\n  " #name " ") != std::string::npos);
+#include "profiler/cli/commands.def"
+}
+
 TEST_CASE("a run that was killed still gives a report, which says so") {
   const Recorded run({"steps:3", "pause:300", "end:kill"});
   const auto report = json_of(run.dir / "run/report.json");

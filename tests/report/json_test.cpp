@@ -1,9 +1,11 @@
 // report.json and trace.json.gz: strict JSON, every key, nothing unmeasured without a reason, whatever names hold.
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -345,6 +347,21 @@ TEST_CASE("a trace that cannot be written says why", "[report][trace]") {
   CHECK(error.find("/no/such/folder/trace.json.gz: No such file") == 0);
   if (std::filesystem::exists("/dev/full"))
     CHECK_FALSE(report::write_trace(test::SampleRun().make(), "/dev/full").empty());
+}
+
+TEST_CASE("nothing is left of a trace that could not be written to its end", "[report][trace]") {
+  const auto path = std::filesystem::temp_directory_path() / ("ampprof-cut-" + std::to_string(getpid()) + ".json.gz");
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 64;
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const std::string error = report::write_trace(test::SampleRun().make(), path.string());
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(error.find("File too large") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(path));
 }
 
 TEST_CASE("the page holds the report as text that no name can leave", "[report][html]") {
