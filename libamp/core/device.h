@@ -6,7 +6,7 @@
 
 namespace amp {
 
-struct Device {
+struct Device {  ///< a type of device and the number of one of them
   DeviceType type = DeviceType::cpu;
   int index = 0;
   friend bool operator==(const Device&, const Device&) = default;

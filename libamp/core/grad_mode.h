@@ -3,7 +3,7 @@
 
 namespace amp {
 
-struct GradMode {
+struct GradMode {  ///< are gradients recorded, and is this inference
   bool enabled = true;
   bool inference = false;
 };

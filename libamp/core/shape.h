@@ -23,7 +23,7 @@ class Shape {
     for (const auto v : values) push_back(v);
   }
 
-  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] int size() const { return size_; }  ///< how many numbers; the rest is as in std::vector
   [[nodiscard]] bool empty() const { return size_ == 0; }
   std::int64_t& operator[](int i) { return values_[i]; }
   std::int64_t operator[](int i) const { return values_[i]; }

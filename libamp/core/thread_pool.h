@@ -18,7 +18,7 @@ bool inside_parallel_loop() noexcept;
 void parallel_for_raw(std::int64_t n, std::int64_t grain, void (*run)(void*, std::int64_t, std::int64_t),
                       void* context);
 
-template <typename F>
+template <typename F>  ///< the same for a callable
 void parallel_for(std::int64_t n, std::int64_t grain, F&& body) {
   if (n <= grain) {
     if (n > 0) body(std::int64_t{0}, n);

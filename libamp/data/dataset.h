@@ -22,7 +22,7 @@ class Batch {
  public:
   Batch() = default;
   explicit Batch(Tensors tensors) : tensors_(std::move(tensors)) {}
-  [[nodiscard]] std::size_t size() const { return tensors_.size(); }
+  [[nodiscard]] std::size_t size() const { return tensors_.size(); }  ///< of tensors
   /// Throws Error(index).
   [[nodiscard]] const Tensor& operator[](std::size_t i) const;
   [[nodiscard]] const Tensors& tensors() const { return tensors_; }
@@ -42,7 +42,7 @@ class Batch {
 class Dataset {
  public:
   virtual ~Dataset() = default;
-  [[nodiscard]] virtual std::int64_t size() const = 0;
+  [[nodiscard]] virtual std::int64_t size() const = 0;  ///< of examples
   /// The tensors of one example, index in [0, size()).
   [[nodiscard]] virtual Tensors get(std::int64_t index) const = 0;
   /// The examples of these indices as one batch; by default collated from get.

@@ -58,7 +58,7 @@ class Part {
   /// Tensors that belong to nothing else. Loading replaces them all.
   Part(std::string name, NamedTensors& tensors);
 
-  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& name() const { return name_; }  ///< in the file
   [[nodiscard]] NamedTensors save() const { return save_(); }
   void load(const NamedTensors& state) const { load_(state); }
 
@@ -85,7 +85,7 @@ using Parts = std::vector<Part>;
 /// The process's random number generator (see manual_seed), as a part.
 class RandomState {
  public:
-  [[nodiscard]] NamedTensors state_dict() const;
+  [[nodiscard]] NamedTensors state_dict() const;  ///< what load_state_dict takes
   /// Throws Error(value) for another state than one that was saved.
   void load_state_dict(const NamedTensors& state) const;
 };

@@ -9,7 +9,7 @@
 
 namespace amp::io {
 
-struct CsvOptions {
+struct CsvOptions {  ///< how a CSV file is written
   char delimiter = ',';
   /// Is the first line names? Left out: if one of its fields is not a number.
   std::optional<bool> header = {};
@@ -17,7 +17,7 @@ struct CsvOptions {
   DType dtype = DType::float32;
 };
 
-struct Csv {
+struct Csv {                         ///< a table of numbers
   std::vector<std::string> columns;  ///< empty without a header
   Tensor values;                     ///< [rows, columns]
   /// Place of a column by name. Throws Error(value) naming the columns there are.

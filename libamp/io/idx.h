@@ -27,7 +27,7 @@ class ImageDataset {
   /// Throws Error(io), also if the two disagree in number.
   ImageDataset(const std::string& dir, const std::string& prefix);
 
-  [[nodiscard]] std::int64_t size() const { return images_.sizes[0]; }
+  [[nodiscard]] std::int64_t size() const { return images_.sizes[0]; }  ///< of images; then of each
   [[nodiscard]] std::int64_t height() const { return images_.sizes[1]; }
   [[nodiscard]] std::int64_t width() const { return images_.sizes[2]; }
   /// Rows [begin, begin + count), counted round the end: float32 [count, 1, height, width], pixel x (1 / 255) in

@@ -7,7 +7,7 @@
 
 namespace amp {
 
-Tensor zeros(const Shape& sizes, const TensorOptions& options = {});
+Tensor zeros(const Shape& sizes, const TensorOptions& options = {});  ///< elements of one value, here and below
 Tensor ones(const Shape& sizes, const TensorOptions& options = {});
 Tensor full(const Shape& sizes, double value, const TensorOptions& options = {});
 Tensor zeros_like(const Tensor& like);

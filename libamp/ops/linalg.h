@@ -33,7 +33,7 @@ std::pair<Tensor, Tensor> linalg_cholesky_ex(const Tensor& A, bool upper = false
 Tensor cholesky_solve(const Tensor& B, const Tensor& L, bool upper = false);
 Tensor cholesky_inverse(const Tensor& L, bool upper = false);
 
-struct LuFactors {
+struct LuFactors {          ///< of a matrix, or of each in a batch
   Tensor LU, pivots, info;  // pivots [..., k] and info [...]: int32, counted from 1
 };
 /// Both triangles of the pivoted LU decomposition in one matrix. On no list; lu_with_info is.

@@ -10,7 +10,7 @@
 
 namespace amp {
 
-struct ValuesIndices {
+struct ValuesIndices {     ///< what was found along a dim, and where
   Tensor values, indices;  // indices: int64
 };
 
@@ -19,7 +19,7 @@ Tensor mean(const Tensor& input, const Shape& dims, bool keepdim = false, std::o
 /// correction: subtracted from the count (1: sample variance)
 Tensor var(const Tensor& input, const Shape& dims = {}, double correction = 1, bool keepdim = false);
 Tensor std(const Tensor& input, const Shape& dims = {}, double correction = 1, bool keepdim = false);
-struct VarMean {
+struct VarMean {     ///< the two of one pass
   Tensor var, mean;  // std_mean: the deviation in `var`
 };
 VarMean var_mean(const Tensor& input, const Shape& dims = {}, double correction = 1, bool keepdim = false);
@@ -66,7 +66,7 @@ ValuesIndices topk(const Tensor& input, std::int64_t k, std::int64_t dim = -1, b
 /// Stable; NaN counts as largest.
 ValuesIndices sort(const Tensor& input, std::int64_t dim = -1, bool descending = false);
 
-Tensor argsort(const Tensor& input, std::int64_t dim = -1, bool descending = false);
+Tensor argsort(const Tensor& input, std::int64_t dim = -1, bool descending = false);  ///< the indices of sort
 /// Smallest and largest of all.
 std::pair<Tensor, Tensor> aminmax(const Tensor& input);
 /// The k-th smallest (from 1) of each slice, and where.

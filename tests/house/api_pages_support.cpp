@@ -1,6 +1,7 @@
 // Renders what header_reader.h read. Public is what libamp/amp.h takes in, itself or through libamp/ops/ops.h, and the
 // few headers below that speak for the types these use.
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -47,11 +48,32 @@ std::vector<const File*> public_headers(const Tree& tree) {
   return headers;
 }
 
-/// The table's row for a function in ops/; null where there is none of its name.
+/// "MaxPool2d" and "max_pool2d" as "maxpool2d".
+std::string folded(std::string_view name) {
+  std::string folded;
+  for (const char c : name)
+    if (c != '_') folded += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return folded;
+}
+
+/// The table's row for a function in ops/, or for a module in nn/ that is named after it; null where there is none.
 const amp::OpInfo* row_of(const File& header, const Declaration& declaration) {
-  if (!header.path.starts_with("libamp/ops/") || declaration.kind != Kind::function) return nullptr;
-  const amp::OpId op = amp::find_op(declaration.name);
-  return op == amp::OpId::none ? nullptr : &amp::op_info(op);
+  if (header.path.starts_with("libamp/ops/") && declaration.kind == Kind::function) {
+    const amp::OpId op = amp::find_op(declaration.name);
+    return op == amp::OpId::none ? nullptr : &amp::op_info(op);
+  }
+  if (!header.path.starts_with("libamp/nn/") || declaration.kind != Kind::type) return nullptr;
+  for (std::size_t i = 1; i < amp::kOpCount; ++i) {
+    const amp::OpInfo& op = amp::op_info(static_cast<amp::OpId>(i));
+    if (folded(op.name) == folded(declaration.name)) return &op;
+  }
+  return nullptr;
+}
+
+/// Plain arguments of what they are named after, whose members have the comments; and what tells std of a type.
+bool needs_no_words(const Declaration& type) {
+  return type.name.ends_with("Options") || type.name.ends_with("Arguments") ||
+         type.text.find("struct std::") != std::string::npos;
 }
 
 /// Outside of `code`, what Markdown would take for its own.
@@ -151,7 +173,7 @@ void check(const File& header, const std::vector<Declaration>& declarations, Vio
     if (has_words) run_with_words = declaration.run;
     const bool is_bare_function = declaration.kind == Kind::function && !has_words && !declaration.is_member_special &&
                                   declaration.run != run_with_words;
-    const bool is_bare_type = declaration.kind == Kind::type && !has_words;
+    const bool is_bare_type = declaration.kind == Kind::type && !has_words && !needs_no_words(declaration);
     if (is_bare_function || is_bare_type)
       found.push_back({header.path, declaration.line, "has no comment: " + declaration.text});
     check(header, declaration.members, found);
