@@ -28,6 +28,7 @@ struct AutocastState {
   int depth = 0;           ///< open regions, of whatever device type and whether enabled or not
   bool suspended = false;  ///< off because a listed op is running
 
+  /// One device type's part.
   DeviceAutocast& of(DeviceType type) { return type == DeviceType::cuda ? cuda : cpu; }
   [[nodiscard]] const DeviceAutocast& of(DeviceType type) const { return type == DeviceType::cuda ? cuda : cpu; }
 };

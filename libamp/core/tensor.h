@@ -48,9 +48,9 @@ class Tensor {
   Tensor() = default;
   explicit Tensor(std::shared_ptr<TensorImpl> impl) : impl_(std::move(impl)) {}
 
-  [[nodiscard]] bool defined() const { return impl_ != nullptr; }
+  [[nodiscard]] bool defined() const { return impl_ != nullptr; }  ///< false: "none"
   explicit operator bool() const { return defined(); }
-  [[nodiscard]] TensorImpl* impl() const { return impl_.get(); }
+  [[nodiscard]] TensorImpl* impl() const { return impl_.get(); }  ///< for libamp itself
   [[nodiscard]] const std::shared_ptr<TensorImpl>& impl_ptr() const { return impl_; }
 
   // -- facts; Error(runtime) for an undefined tensor, as by every method that needs one
@@ -72,6 +72,7 @@ class Tensor {
   [[nodiscard]] Tensor coalesce() const;
   [[nodiscard]] Tensor to_dense() const;  ///< the tensor itself if it is dense
 
+  /// Goes up with every change of the data in place.
   [[nodiscard]] std::uint32_t version() const { return need().storage->version(); }
   void bump_version() const { need().storage->bump_version(); }
 

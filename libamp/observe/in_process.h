@@ -17,7 +17,7 @@ class Recording final : public Observer {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  struct Stat {
+  struct Stat {  ///< one histogram: the event and its counts
     TensorStatEvent event;
     std::vector<std::uint64_t> counts;
   };

@@ -9,6 +9,7 @@
 
 namespace amp {
 
+/// The largest element of each window.
 Tensor max_pool1d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride = {},
                   const SizeList& padding = 0, const SizeList& dilation = 1, bool ceil_mode = false);
 Tensor max_pool2d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride = {},
@@ -26,6 +27,7 @@ std::pair<Tensor, Tensor> max_pool2d_with_indices(const Tensor& input, const Siz
                                                   const SizeList& stride = {}, const SizeList& padding = 0,
                                                   const SizeList& dilation = 1, bool ceil_mode = false);
 
+/// The mean of each window.
 Tensor avg_pool1d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride = {},
                   const SizeList& padding = 0, bool ceil_mode = false, bool count_include_pad = true);
 Tensor avg_pool2d(const Tensor& input, const SizeList& kernel_size, const SizeList& stride = {},

@@ -107,6 +107,8 @@ class Reader {
         read_scope(inner, "", is_public);
         const bool is_hidden = code.find("detail") != std::string_view::npos || code == "namespace {";
         if (!is_hidden) into.insert(into.end(), inner.begin(), inner.end());
+      } else if (is_macro_call(code)) {
+        ++at_;
       } else if (code.starts_with("}")) {
         ++at_;
         return;
@@ -120,6 +122,13 @@ class Reader {
         read_declaration(into, type_name, is_public, std::exchange(doc, {}), is_remarked);
       }
     }
+  }
+
+  /// `SOME_MACRO(...)` in a line of its own, without a semicolon.
+  static bool is_macro_call(std::string_view code) {
+    std::size_t end = 0;
+    while (end < code.size() && (std::isupper(static_cast<unsigned char>(code[end])) != 0 || code[end] == '_')) ++end;
+    return end > 2 && end < code.size() && code[end] == '(' && code.ends_with(")");
   }
 
   void skip_directive() {

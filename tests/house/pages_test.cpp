@@ -119,7 +119,7 @@ TEST_CASE("the pages of the tables are current; AMP_UPDATE_PAGES=1 writes them",
   check_page("docs/findings.md", findings_page());
 }
 
-TEST_CASE("the pages of the headers are current; AMP_UPDATE_PAGES=1 writes them", "[.api]") {
+TEST_CASE("the pages of the headers are current; AMP_UPDATE_PAGES=1 writes them", "[house][pages]") {
   for (const house::Page& page : house::make_api_pages(house::read_tree(AMP_SOURCE_DIR))) {
     check_page(page.path, page.text);
   }
