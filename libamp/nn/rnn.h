@@ -24,7 +24,7 @@ class RNNBase : public Module {
   void flatten_parameters() const {}
 
  protected:
-  struct Sizes {
+  struct Sizes {  ///< the arguments all of them have
     std::int64_t input_size, hidden_size, num_layers;
     bool bias, batch_first;
     double dropout;
@@ -79,7 +79,7 @@ struct GRUArguments {
   double dropout = 0;
   bool bidirectional = false;
 };
-class GRU : public RNNBase {
+class GRU : public RNNBase {  ///< layers of gru_cell
  public:
   GRU(std::int64_t input_size, std::int64_t hidden_size, const GRUArguments& arguments = {});
   Tensor forward(const Tensor& input) override;
@@ -94,7 +94,7 @@ struct LSTMArguments {
   bool bidirectional = false;
   std::int64_t proj_size = 0;
 };
-class LSTM : public RNNBase {
+class LSTM : public RNNBase {  ///< layers of lstm_cell
  public:
   LSTM(std::int64_t input_size, std::int64_t hidden_size, const LSTMArguments& arguments = {});
   Tensor forward(const Tensor& input) override;

@@ -184,7 +184,8 @@ class Reader {
     const bool is_friend = code.starts_with("friend ");
     const bool is_dropped = code.find("= delete") != std::string::npos || code.starts_with("~") ||
                             code.find("= default;") != std::string::npos || code.starts_with("virtual ~") ||
-                            code.starts_with("static_assert");
+                            code.starts_with("static_assert") ||
+                            (code.find(" override") != std::string::npos && declaration.doc.empty());
     if (is_public && !is_friend && !is_dropped && !declaration.text.empty()) {
       if (declaration.kind == Declaration::Kind::function)
         declaration.is_member_special = declaration.name == "operator" || declaration.name == type_name ||
