@@ -17,7 +17,7 @@ struct Declaration {
   std::string text;                ///< the declaration without bodies and attributes, in one line
   std::vector<std::string> doc;    ///< lines of its `///` and `///<` comments, or of the remark
   bool is_remarked = false;        ///< stands right under a `//` remark that speaks for it
-  bool is_member_special = false;  ///< constructor, operator, override: documented by the type or its base
+  bool is_member_special = false;  ///< constructor, operator, forward, override: the type or its base says it
   std::vector<Declaration> members;
 };
 

@@ -188,8 +188,9 @@ class Reader {
                             (code.find(" override") != std::string::npos && declaration.doc.empty());
     if (is_public && !is_friend && !is_dropped && !declaration.text.empty()) {
       if (declaration.kind == Declaration::Kind::function)
-        declaration.is_member_special = declaration.name == "operator" || declaration.name == type_name ||
-                                        declaration.name == "requires" || code.find(" override") != std::string::npos;
+        declaration.is_member_special = declaration.name == "operator" || declaration.name == "forward" ||
+                                        declaration.name == type_name || declaration.name == "requires" ||
+                                        code.find(" override") != std::string::npos;
       into.push_back(std::move(declaration));
     }
   }
