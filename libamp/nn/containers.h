@@ -39,7 +39,7 @@ class ModuleList : public Module {
    private:
     NamedChildren::const_iterator at_;
   };
-  [[nodiscard]] Iterator begin() const { return Iterator(named_children().begin()); }
+  [[nodiscard]] Iterator begin() const { return Iterator(named_children().begin()); }  ///< over the modules, in order
   [[nodiscard]] Iterator end() const { return Iterator(named_children().end()); }
 };
 
@@ -64,7 +64,7 @@ class ParameterList : public Module {
  public:
   ParameterList() = default;
   explicit ParameterList(const Tensors& values);
-  ParameterList& append(const Tensor& value);
+  ParameterList& append(const Tensor& value);  ///< at the end
   [[nodiscard]] std::size_t size() const { return values_.size(); }
   /// Throws Error(index).
   [[nodiscard]] const Tensor& operator[](std::size_t i) const;
@@ -78,7 +78,7 @@ class ParameterList : public Module {
 /// Parameters by name, in order of insertion.
 class ParameterDict : public Module {
  public:
-  ParameterDict& insert(std::string name, const Tensor& value);
+  ParameterDict& insert(std::string name, const Tensor& value);  ///< the name must be new
   [[nodiscard]] std::size_t size() const { return named_parameters(false).size(); }
   [[nodiscard]] bool contains(std::string_view name) const;
   /// Throws Error(value) naming what is not there.

@@ -8,7 +8,7 @@
 
 namespace amp::nn::init {
 
-const Tensor& constant_(const Tensor& tensor, double value);
+const Tensor& constant_(const Tensor& tensor, double value);  ///< one value for all, here and below; then random ones
 const Tensor& zeros_(const Tensor& tensor);
 const Tensor& ones_(const Tensor& tensor);
 const Tensor& uniform_(const Tensor& tensor, double low = 0, double high = 1);
@@ -40,7 +40,7 @@ const Tensor& xavier_normal_(const Tensor& tensor, double gain = 1);
 /// 0.01 if left out; selu: 3/4. Throws Error(value) for others.
 double calculate_gain(std::string_view nonlinearity, std::optional<double> param = {});
 
-struct Fans {
+struct Fans {  ///< of a weight [out, in, kernel...]
   std::int64_t in, out;
 };
 /// Throws Error(value) below 2 dims.

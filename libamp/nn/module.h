@@ -93,7 +93,7 @@ class Module {
   /// Parameters and persistent buffers by path, one that is shared under each of its paths. The tensors share the
   /// module's memory.
   [[nodiscard]] std::map<std::string, Tensor> state_dict() const;
-  struct IncompatibleKeys {
+  struct IncompatibleKeys {  ///< what load_state_dict did not find, and what it had no place for
     std::vector<std::string> missing_keys, unexpected_keys;
   };
   /// Copies values in, converting the dtype. Throws Error(runtime) naming all missing and unexpected entries (only if
@@ -103,7 +103,7 @@ class Module {
   /// Takes a hook back; the module may be gone by then.
   class HookHandle {
    public:
-    void remove();
+    void remove();  ///< the hook is not called any more
 
    private:
     friend class Module;

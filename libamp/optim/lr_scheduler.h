@@ -52,7 +52,9 @@ class LRScheduler {
   using Numbers = std::vector<std::pair<std::string, double*>>;
   virtual Numbers numbers() { return {}; }
 
-  [[nodiscard]] double base_lr(std::size_t group) const { return base_lrs_[group]; }
+  [[nodiscard]] double base_lr(std::size_t group) const {
+    return base_lrs_[group];
+  }  ///< of the group when the scheduler was made
   [[nodiscard]] const char* name() const { return name_; }
   [[nodiscard]] std::int64_t step_count() const { return step_count_; }
   [[nodiscard]] double& lr(std::size_t group) const;
