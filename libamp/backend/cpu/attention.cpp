@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "libamp/backend/cpu/dense.h"
-#include "libamp/backend/cpu/gemm.h"
 #include "libamp/backend/cpu/lanes.h"
 #include "libamp/backend/cpu/serial_blas.h"
+#include "libamp/backend/cpu/tile_product.h"
 #include "libamp/backend/cpu/vector_math.h"
 
 namespace amp::cpu {
@@ -94,11 +94,12 @@ struct Block {
   }
 };
 
+// turned_k: the keys' transpose [width, keys] times the scale, made once a head.
 template <typename C>
 void block_scores(const AttentionShape& s, const Block& b, const Mask<C>& mask, std::int64_t batch, const C* q,
-                  const C* k, C* scores, C* mask_row) {
-  gemm<C>({q + b.first * s.width, b.rows, s.width, s.width, 1}, {k, s.width, b.keys, 1, s.width}, scores, b.keys,
-          static_cast<C>(s.scale));
+                  const C* turned_k, C* scores, C* mask_row) {
+  tile_product<C>({q + b.first * s.width, b.rows, s.width, s.width, 1}, {turned_k, s.width, b.keys, s.keys, 1}, scores,
+                  b.keys, false);
   for (std::int64_t r = 0; r < b.rows; ++r) {
     C* row = scores + r * b.keys;
     mask.add_to(row, batch, b.first + r, b.keys, mask_row);
@@ -135,16 +136,21 @@ void attend(const OpCall& call, const AttentionShape& s, const Tensor& q, const 
     Slices<C> qs(q, s.queries * s.width), ks(k, s.keys * s.width), vs(v, s.keys * s.value_width);
     const Workspace scores(static_cast<std::size_t>((kQueryBlock + 1) * s.keys) * sizeof(C), true);
     const Workspace wide(static_cast<std::size_t>(kQueryBlock * s.value_width) * sizeof(C), false);
+    const Workspace turned(static_cast<std::size_t>(s.keys * s.width) * sizeof(C), true);
+    std::int64_t turned_batch = -1;
     for (std::int64_t item = begin; item < end; ++item) {
       const std::int64_t batch = item / blocks;
       const Block b(s, item % blocks);
       C* p = scores.data<C>();
-      block_scores<C>(s, b, mask, batch, qs.at(batch), ks.at(batch), p, p + kQueryBlock * s.keys);
+      if (batch != turned_batch)
+        transpose_tile<C>(ks.at(batch), s.width, s.keys, s.width, static_cast<C>(s.scale), turned.data<C>());
+      turned_batch = batch;
+      block_scores<C>(s, b, mask, batch, qs.at(batch), turned.data<C>(), p, p + kQueryBlock * s.keys);
       for (std::int64_t r = 0; r < b.rows; ++r)
         log_sums.data<C>()[batch * s.queries + b.first + r] = softmax_row<C>(p + r * b.keys, b.keys);
       const Piece<C> result(out, (batch * s.queries + b.first) * s.value_width, b.rows * s.value_width, wide.data<C>());
-      gemm<C>({p, b.rows, b.keys, b.keys, 1}, {vs.at(batch), b.keys, s.value_width, s.value_width, 1}, result.data(),
-              s.value_width);
+      tile_product<C>({p, b.rows, b.keys, b.keys, 1}, {vs.at(batch), b.keys, s.value_width, s.value_width, 1},
+                      result.data(), s.value_width, false);
       result.store();
     }
   });
@@ -157,14 +163,16 @@ struct Saved {
 // The gradients of one head, added up over its blocks in order.
 template <typename C>
 void head_backward(const AttentionShape& s, const Saved& t, const Mask<C>& mask, std::int64_t batch, Slices<C>* slices,
-                   C* p, C* dp, C* gq, C* gk, C* gv) {
+                   C* p, C* dp, C* turned_k, C* turned_v, C* gq, C* gk, C* gv) {
   const C *g = slices[0].at(batch), *q = slices[1].at(batch), *k = slices[2].at(batch), *v = slices[3].at(batch),
           *o = slices[4].at(batch), *log_sums = t.log_sums.data<C>() + batch * s.queries;
+  transpose_tile<C>(k, s.width, s.keys, s.width, static_cast<C>(s.scale), turned_k);
+  transpose_tile<C>(v, s.value_width, s.keys, s.value_width, C(1), turned_v);
   std::fill_n(gk, s.keys * s.width, C(0));
   std::fill_n(gv, s.keys * s.value_width, C(0));
   for (std::int64_t index = 0; index * kQueryBlock < s.queries; ++index) {
     const Block b(s, index);
-    block_scores<C>(s, b, mask, batch, q, k, p, dp);
+    block_scores<C>(s, b, mask, batch, q, turned_k, p, dp);
     const C* g_block = g + b.first * s.value_width;
     for (std::int64_t r = 0; r < b.rows; ++r) {
       C* row = p + r * b.keys;
@@ -174,20 +182,21 @@ void head_backward(const AttentionShape& s, const Saved& t, const Mask<C>& mask,
       else
         for (std::int64_t i = 0; i < b.keys; ++i) row[i] = vector_exp(row[i] - log_sum);
     }
-    gemm<C>({p, b.keys, b.rows, 1, b.keys}, {g_block, b.rows, s.value_width, s.value_width, 1}, gv, s.value_width, C(1),
-            C(1));
-    gemm<C>({g_block, b.rows, s.value_width, s.value_width, 1}, {v, s.value_width, b.keys, 1, s.value_width}, dp,
-            b.keys);
+    tile_product<C>({p, b.keys, b.rows, 1, b.keys}, {g_block, b.rows, s.value_width, s.value_width, 1}, gv,
+                    s.value_width, true);
+    tile_product<C>({g_block, b.rows, s.value_width, s.value_width, 1}, {turned_v, s.value_width, b.keys, s.keys, 1},
+                    dp, b.keys, false);
+    const C scale = static_cast<C>(s.scale);
     for (std::int64_t r = 0; r < b.rows; ++r) {
       const C *gr = g_block + r * s.value_width, *orow = o + (b.first + r) * s.value_width;
       const C along = lane_sum<C>(s.value_width, [&](std::int64_t i) { return gr[i] * orow[i]; });
       C *pr = p + r * b.keys, *dr = dp + r * b.keys;
-      for (std::int64_t i = 0; i < b.keys; ++i) dr[i] = pr[i] * (dr[i] - along);
+      for (std::int64_t i = 0; i < b.keys; ++i) dr[i] = pr[i] * (dr[i] - along) * scale;
     }
-    const C scale = static_cast<C>(s.scale);
-    gemm<C>({dp, b.rows, b.keys, b.keys, 1}, {k, b.keys, s.width, s.width, 1}, gq + b.first * s.width, s.width, scale);
-    gemm<C>({dp, b.keys, b.rows, 1, b.keys}, {q + b.first * s.width, b.rows, s.width, s.width, 1}, gk, s.width, scale,
-            C(1));
+    tile_product<C>({dp, b.rows, b.keys, b.keys, 1}, {k, b.keys, s.width, s.width, 1}, gq + b.first * s.width, s.width,
+                    false);
+    tile_product<C>({dp, b.keys, b.rows, 1, b.keys}, {q + b.first * s.width, b.rows, s.width, s.width, 1}, gk, s.width,
+                    true);
   }
 }
 
@@ -204,12 +213,13 @@ void attend_backward(const OpCall& call, const AttentionShape& s, const Saved& t
     const Workspace scores(static_cast<std::size_t>(2 * kQueryBlock * std::max<std::int64_t>(1, s.keys)) * sizeof(C),
                            true);
     const Workspace wide(narrow ? static_cast<std::size_t>(nq + nk + nv) * sizeof(C) : 0, false);
+    const Workspace turned(static_cast<std::size_t>(nk + nv) * sizeof(C), true);
     for (std::int64_t batch = begin; batch < end; ++batch) {
       C* memory = wide.data<C>();
       const Piece<C> q(gq, batch * nq, nq, memory), k(gk, batch * nk, nk, memory + nq),
           v(gv, batch * nv, nv, memory + nq + nk);
-      head_backward<C>(s, t, mask, batch, slices, scores.data<C>(), scores.data<C>() + kQueryBlock * s.keys, q.data(),
-                       k.data(), v.data());
+      head_backward<C>(s, t, mask, batch, slices, scores.data<C>(), scores.data<C>() + kQueryBlock * s.keys,
+                       turned.data<C>(), turned.data<C>() + nk, q.data(), k.data(), v.data());
       q.store(), k.store(), v.store();
     }
   });

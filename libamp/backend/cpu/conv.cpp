@@ -1,6 +1,8 @@
 // conv1d, conv2d, conv3d and their gradient for the weight: im2col + gemm over tiles (see conv.h), split over images.
 #include "libamp/backend/cpu/conv.h"
 
+#include "libamp/backend/cpu/tile_product.h"
+
 namespace amp::cpu {
 namespace {
 
@@ -61,8 +63,8 @@ void forward(const ConvGeometry& g, const Tensor& input, const Tensor& weight, c
         const C* group_weights = weights.data() + group * g.out_per_group() * g.column_rows();
         const Matrix<C> tile =
             tile_columns<C>(g, in + group * g.in_per_group() * g.in_positions(), first, last, columns.data<C>());
-        gemm<C>({group_weights, g.out_per_group(), g.column_rows(), g.column_rows(), 1}, tile,
-                result + group * g.out_per_group() * step, step, C(1), bias_first ? C(1) : C(0));
+        tile_product<C>({group_weights, g.out_per_group(), g.column_rows(), g.column_rows(), 1}, tile,
+                        result + group * g.out_per_group() * step, step, bias_first);
       }
       if (direct) continue;
       for (std::int64_t o = 0; o < g.out_channels; ++o)
@@ -71,27 +73,28 @@ void forward(const ConvGeometry& g, const Tensor& input, const Tensor& weight, c
   });
 }
 
-// Adds the weight gradient of images [begin, end) into `sum` [out_channels, column_rows].
+// Adds the weight gradient of images [begin, end) into `sum`, transposed: for each group [column_rows, out_per_group].
+// So the columns are read as they lie, and only the gradient, which is smaller, is transposed first.
 template <typename C>
 void add_weight_gradient(const ConvGeometry& g, const Tensor& grad, const Tensor& input, std::int64_t begin,
                          std::int64_t end, C* sum) {
   const Tiles tiles(g, sizeof(C));
-  const std::int64_t positions = g.out_positions();
+  const std::int64_t positions = g.out_positions(), outs = g.out_per_group();
   Slices<C> grads(grad, g.out_channels * positions), images(input, g.in_channels * g.in_positions());
   const Workspace columns(column_buffer_bytes<C>(g, tiles), true);
+  const Workspace turned(static_cast<std::size_t>(outs * tiles.columns) * sizeof(C), true);
   for (std::int64_t image = begin; image < end; ++image) {
     const C* grad_image = grads.at(image);
     const C* in = images.at(image);
     for (std::int64_t first = 0; first < positions; first += tiles.columns) {
       const std::int64_t last = std::min(positions, first + tiles.columns);
       for (std::int64_t group = 0; group < g.groups; ++group) {
-        Matrix<C> tile =
+        const Matrix<C> tile =
             tile_columns<C>(g, in + group * g.in_per_group() * g.in_positions(), first, last, columns.data<C>());
-        std::swap(tile.rows, tile.columns);
-        std::swap(tile.row_step, tile.column_step);
-        const C* group_grad = grad_image + group * g.out_per_group() * positions + first;
-        gemm<C>({group_grad, g.out_per_group(), last - first, positions, 1}, tile,
-                sum + group * g.out_per_group() * g.column_rows(), g.column_rows(), C(1), C(1));
+        transpose_tile<C>(grad_image + group * outs * positions + first, positions, outs, last - first, C(1),
+                          turned.data<C>());
+        tile_product<C>(tile, {turned.data<C>(), last - first, outs, outs, 1}, sum + group * outs * g.column_rows(),
+                        outs, true);
       }
     }
   }
@@ -101,9 +104,9 @@ void add_weight_gradient(const ConvGeometry& g, const Tensor& grad, const Tensor
 template <typename C>
 void weight_gradient(const ConvGeometry& g, const Tensor& grad, const Tensor& input, const Tensor& out) {
   const Tensor grad_source = dense(grad), source = dense(input);
-  const std::int64_t n = out.numel();
+  const std::int64_t n = out.numel(), outs = g.out_per_group(), rows = g.column_rows();
   const std::int64_t parts = std::max<std::int64_t>(1, std::min<std::int64_t>(num_threads(), g.batch));
-  const Workspace sums(static_cast<std::size_t>(parts * n) * sizeof(C), true);
+  const Workspace sums(static_cast<std::size_t>((parts + 1) * n) * sizeof(C), true);
   std::fill_n(sums.data<C>(), parts * n, C(0));
   const std::optional<SerialBlas> serial = parts > 1 ? std::optional<SerialBlas>(std::in_place) : std::nullopt;
   parallel_for(parts, 1, [&](std::int64_t first, std::int64_t last) {
@@ -111,12 +114,18 @@ void weight_gradient(const ConvGeometry& g, const Tensor& grad, const Tensor& in
       add_weight_gradient<C>(g, grad_source, source, part * g.batch / parts, (part + 1) * g.batch / parts,
                              sums.data<C>() + part * n);
   });
-  parallel_for(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    C* total = sums.data<C>();
-    for (std::int64_t part = 1; part < parts; ++part)
-      for (std::int64_t i = begin; i < end; ++i) total[i] += total[part * n + i];
-    store_from<C>(out.raw(), out.dtype(), begin, 1, end - begin, total + begin);
-  });
+  C* turned = sums.data<C>() + parts * n;
+  parallel_for(g.groups, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, outs * rows)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 C* total = sums.data<C>();
+                 for (std::int64_t part = 1; part < parts; ++part)
+                   for (std::int64_t i = begin * outs * rows; i < end * outs * rows; ++i)
+                     total[i] += total[part * n + i];
+                 for (std::int64_t group = begin; group < end; ++group)
+                   transpose_tile<C>(total + group * outs * rows, outs, rows, outs, C(1), turned + group * outs * rows);
+                 store_from<C>(out.raw(), out.dtype(), begin * outs * rows, 1, (end - begin) * outs * rows,
+                               turned + begin * outs * rows);
+               });
 }
 
 Shape out_sizes(const ConvGeometry& g, int spatial) {

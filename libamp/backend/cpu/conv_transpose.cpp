@@ -1,6 +1,7 @@
 // conv_transpose1d, 2d, 3d and the gradient of a convolution for its input, which are one computation: gemm + col2im
 // over tiles, split over images.
 #include "libamp/backend/cpu/conv.h"
+#include "libamp/backend/cpu/tile_product.h"
 
 namespace amp::cpu {
 namespace {
@@ -15,12 +16,12 @@ void scatter_image(const ConvGeometry& g, const C* from, const C* weights, C* co
                                g.out_per_group(), 1, g.column_rows()};
     C* group_to = to + group * g.in_per_group() * g.in_positions();
     if (g.is_pointwise()) {
-      gemm<C>(transposed, {group_from, g.out_per_group(), positions, positions, 1}, group_to, positions, C(1), C(1));
+      tile_product<C>(transposed, {group_from, g.out_per_group(), positions, positions, 1}, group_to, positions, true);
       continue;
     }
     for (std::int64_t first = 0; first < positions; first += tile) {
       const std::int64_t last = std::min(positions, first + tile), n = last - first;
-      gemm<C>(transposed, {group_from + first, g.out_per_group(), n, positions, 1}, columns, n);
+      tile_product<C>(transposed, {group_from + first, g.out_per_group(), n, positions, 1}, columns, n, false);
       col2im_add<C>(g, columns, first, last, group_to);
     }
   }
