@@ -1,4 +1,5 @@
 // A training loop's memory is that of its first steps: nothing of a step outlives it.
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 #include <fstream>
@@ -19,7 +20,7 @@ class Counter final : public Observer {
   Counter(const Counter&) = delete;
   Counter& operator=(const Counter&) = delete;
 
-  long ops = 0, allocs = 0, frees = 0;
+  std::atomic<long> ops = 0, allocs = 0, frees = 0;  // workspaces come and go in worker threads
   void begin_op(const OpEvent&) noexcept override { ++ops; }
   void end_op(const OpEvent&) noexcept override {}
   void begin_cast(const CastEvent&) noexcept override {}
