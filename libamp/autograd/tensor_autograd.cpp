@@ -53,6 +53,18 @@ Tensor Tensor::detach() const {
   return Tensor(std::move(impl));
 }
 
+const Tensor& Tensor::detach_() const {
+  if (need().is_view && !is_leaf())
+    fail(ErrorCode::runtime, "detach_",
+         "a view cannot be detached in place: got " + describe(*this) + "; need detach()");
+  if (!need().autograd) return *this;
+  AutogradMeta& meta = autograd_meta(*this);
+  meta.node = nullptr;
+  meta.output = 0;
+  meta.requires_grad = false;
+  return *this;
+}
+
 StringId Tensor::name() const { return need().autograd ? need().autograd->name : 0; }
 void Tensor::set_name(StringId name) const {
   if (!defined()) fail_undefined();

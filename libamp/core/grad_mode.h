@@ -34,6 +34,11 @@ class enable_grad : public GradModeScope {
  public:
   enable_grad() : GradModeScope(true) {}
 };
+/// `amp::set_grad_enabled guard(training);`
+class set_grad_enabled : public GradModeScope {
+ public:
+  explicit set_grad_enabled(bool on) : GradModeScope(on) {}
+};
 /// `amp::inference_mode guard;` no gradients, and the cast cache is left alone.
 class inference_mode : public GradModeScope {
  public:

@@ -108,6 +108,8 @@ class Tensor {
   /// Back-propagates from this tensor; `gradient` may be left out for one-element tensors.
   void backward(const Tensor& gradient = {}, bool retain_graph = false, bool create_graph = false) const;
   [[nodiscard]] Tensor detach() const;
+  /// Cuts this tensor off its history. Error(runtime) for views, whose base would keep it.
+  const Tensor& detach_() const;
   /// A name for messages and reports, such as the parameter's path. Not copied by ops.
   [[nodiscard]] StringId name() const;
   void set_name(StringId name) const;

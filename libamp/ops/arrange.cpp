@@ -293,6 +293,31 @@ Tensor fold(const Tensor& input, const SizeList& output_size, const SizeList& ke
                          {-around[1], -around[1], -around[0], -around[0]});
 }
 
+Tensor pixel_shuffle(const Tensor& input, std::int64_t upscale_factor) {
+  const std::int64_t r = upscale_factor;
+  if (input.dim() < 3 || r < 1 || input.size(-3) % (r * r) != 0)
+    fail(ErrorCode::runtime, "pixel_shuffle",
+         "needs [..., channels, height, width] with a multiple of " + std::to_string(r * r) + " channels: got " +
+             describe(input));
+  const std::int64_t c = input.size(-3) / (r * r), h = input.size(-2), w = input.size(-1);
+  Shape out;
+  for (int d = 0; d < input.dim() - 3; ++d) out.push_back(input.size(d));
+  for (const std::int64_t n : {c, h * r, w * r}) out.push_back(n);
+  return reshape(permute(reshape(input, {-1, c, r, r, h, w}), {0, 1, 4, 2, 5, 3}), out);
+}
+Tensor pixel_unshuffle(const Tensor& input, std::int64_t downscale_factor) {
+  const std::int64_t r = downscale_factor;
+  if (input.dim() < 3 || r < 1 || input.size(-2) % r != 0 || input.size(-1) % r != 0)
+    fail(ErrorCode::runtime, "pixel_unshuffle",
+         "needs [..., channels, height, width] with sizes that are multiples of " + std::to_string(r) + ": got " +
+             describe(input));
+  const std::int64_t c = input.size(-3), h = input.size(-2) / r, w = input.size(-1) / r;
+  Shape out;
+  for (int d = 0; d < input.dim() - 3; ++d) out.push_back(input.size(d));
+  for (const std::int64_t n : {c * r * r, h, w}) out.push_back(n);
+  return reshape(permute(reshape(input, {-1, c, h, r, w, r}), {0, 1, 3, 5, 2, 4}), out);
+}
+
 Tensor take(const Tensor& input, const Tensor& index) {
   return reshape(amp::index(reshape(input, {-1}), {reshape(index, {-1})}), index.sizes());
 }

@@ -1,5 +1,6 @@
 // Elements in other places: flipping, rolling, repeating, padding, diagonals, windows, searching.
 #pragma once
+#include <optional>
 #include <string_view>
 
 #include "libamp/core/tensor.h"
@@ -52,6 +53,10 @@ Tensor unfold(const Tensor& input, const SizeList& kernel_size, const SizeList& 
               const SizeList& padding = 0, const SizeList& stride = 1);
 Tensor fold(const Tensor& input, const SizeList& output_size, const SizeList& kernel_size, const SizeList& dilation = 1,
             const SizeList& padding = 0, const SizeList& stride = 1);
+
+/// [..., channels r^2, height, width] -> [..., channels, height r, width r], and back.
+Tensor pixel_shuffle(const Tensor& input, std::int64_t upscale_factor);
+Tensor pixel_unshuffle(const Tensor& input, std::int64_t downscale_factor);
 
 /// Elements at positions of the flattened input, in the index's shape.
 Tensor take(const Tensor& input, const Tensor& index);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libamp/autocast/scope.h"
 #include "libamp/dispatch/op_call.h"
 #include "libamp/ops/ops.h"
 
@@ -88,6 +89,7 @@ Tensors resize(const OpCall& call, bool cubic) {
   const Shape out = call.attributes.list("output_size", {});
   if (x.dim() != 4 || out.size() != 2 || x.numel() == 0 || out[0] < 1 || out[1] < 1)
     call.fail("needs [batch, channels, height, width] and two sizes: got " + describe(x) + " and " + to_string(out));
+  const AutocastSuspended suspended;  // the products are how it is computed, not what it is
   const DType wide = x.dtype() == DType::float64 ? DType::float64 : DType::float32;
   const Tensor rows = resize_weights(call, x.size(2), out[0], call.attributes.number("ratio0", 0), cubic, wide),
                columns = resize_weights(call, x.size(3), out[1], call.attributes.number("ratio1", 0), cubic, wide);

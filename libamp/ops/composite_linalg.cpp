@@ -1,6 +1,7 @@
 // Bodies of linear algebra that are written with other ops, so that their gradients come by themselves.
 #include <cmath>
 
+#include "libamp/autocast/scope.h"
 #include "libamp/core/grad_mode.h"
 #include "libamp/dispatch/run_op.h"
 #include "libamp/ops/ops.h"
@@ -123,6 +124,7 @@ Tensors cholesky_inverse(const OpCall& call) {
 
 Tensors lu_with_info(const OpCall& call) { return run_op({OpId::linalg_lu_factor, {call.in(0)}, call.attributes, {}}); }
 Tensors lu_solve(const OpCall& call) {
+  const AutocastSuspended suspended;  // on no list under CUDA's rules, so its products are not either
   const Tensor &b = call.in(0), &lu = call.in(1);
   const Tensor p = permutation_matrix(call.in(2), lu.size(-1), lu.dtype());
   const Tensor below = linalg_solve_triangular(lu, matmul(turned(p), b), false, true, true);
@@ -130,6 +132,7 @@ Tensors lu_solve(const OpCall& call) {
 }
 
 Tensors linalg_householder_product(const OpCall& call) {
+  const AutocastSuspended suspended;  // on no list under CUDA's rules, so its products are not either
   const Tensor &input = call.in(0), &tau = call.in(1);
   if (input.dim() < 2 || input.size(-2) < input.size(-1) || tau.size(-1) > input.size(-1))
     call.fail("needs at least as many rows as columns, and as columns as scales: got " + describe(input) + " and " +
@@ -140,6 +143,7 @@ Tensors linalg_householder_product(const OpCall& call) {
   return {q};
 }
 Tensors ormqr(const OpCall& call) {
+  const AutocastSuspended suspended;  // on no list under CUDA's rules, so its products are not either
   const Tensor &input = call.in(0), &tau = call.in(1);
   const bool left = call.attributes.flag("left", true), turn = call.attributes.flag("transpose", false);
   const Tensor reflectors = reflectors_of(input);
@@ -156,7 +160,10 @@ Tensors linalg_eigvalsh(const OpCall& call) {
   return {linalg_eigh(call.in(0), call.attributes.text("UPLO", "L")).first};
 }
 Tensors pinverse(const OpCall& call) { return {linalg_pinv(call.in(0), {}, call.attributes.number("rcond", 1e-15))}; }
-Tensors linalg_lstsq(const OpCall& call) { return {matmul(linalg_pinv(call.in(0)), call.in(1))}; }
+Tensors linalg_lstsq(const OpCall& call) {
+  const AutocastSuspended suspended;  // on no list under CUDA's rules, so its products are not either
+  return {matmul(linalg_pinv(call.in(0)), call.in(1))};
+}
 
 Tensors linalg_matrix_rank(const OpCall& call) {
   const Tensor& a = call.in(0);

@@ -53,6 +53,7 @@ Tensor chain(const OpCall& call, const Tensors& matrices) {
 }  // namespace
 
 Tensors addmm_activation(const OpCall& call) {
+  const AutocastSuspended suspended;  // on no list under CUDA's rules, so its products are not either
   const Tensor sum =
       addmm(call.in(0), call.in(1), call.in(2), call.attributes.number("beta", 1), call.attributes.number("alpha", 1));
   return {call.attributes.flag("use_gelu", false) ? gelu(sum, "tanh") : relu(sum)};

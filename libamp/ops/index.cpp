@@ -54,6 +54,9 @@ Tensor gather(const Tensor& input, std::int64_t dim, const Tensor& index) {
 Tensor scatter(const Tensor& input, std::int64_t dim, const Tensor& index, const Tensor& src) {
   return run1(OpId::scatter, {input, index, src}, {{"dim", dim}});
 }
+Tensor scatter(const Tensor& input, std::int64_t dim, const Tensor& index, double value) {
+  return scatter(input, dim, index, full(index.sizes(), value, {.dtype = input.dtype(), .device = input.device()}));
+}
 Tensor scatter_add(const Tensor& input, std::int64_t dim, const Tensor& index, const Tensor& src) {
   return run1(OpId::scatter_add, {input, index, src}, {{"dim", dim}});
 }

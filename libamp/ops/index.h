@@ -18,6 +18,7 @@ const Tensor& index_put_(const Tensor& input, const Tensors& indices, const Tens
 Tensor gather(const Tensor& input, std::int64_t dim, const Tensor& index);
 /// The reverse of gather: a copy of input with src written (scatter) or added (scatter_add) at index.
 Tensor scatter(const Tensor& input, std::int64_t dim, const Tensor& index, const Tensor& src);
+Tensor scatter(const Tensor& input, std::int64_t dim, const Tensor& index, double value);
 Tensor scatter_add(const Tensor& input, std::int64_t dim, const Tensor& index, const Tensor& src);
 
 /// The slices `index` (1-dim) of dim.

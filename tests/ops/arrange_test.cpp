@@ -101,6 +101,15 @@ TEST_CASE("unfold and fold") {
             {leaf}) == "");
 }
 
+TEST_CASE("pixels to channels and back; a number scattered") {
+  const Tensor x = counting({1, 4, 1, 2});
+  CHECK(numbers(pixel_shuffle(x, 2)) == V{0, 2, 1, 3, 4, 6, 5, 7});
+  const Tensor image = values({2, 3, 4, 6});
+  CHECK(worst(pixel_shuffle(pixel_unshuffle(image, 2), 2), image) == 0);
+  CHECK_THROWS_AS(pixel_shuffle(image, 2), Error);
+  CHECK(numbers(scatter(row({1, 2, 3}), 0, tensor({2, 0}, {.dtype = kInt64}), 9)) == V{9, 2, 9});
+}
+
 TEST_CASE("scans that say where, and numbers by rank") {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const Tensor x = row({1, 3, 3, kNan, 2});

@@ -6,6 +6,7 @@
 
 #include "libamp/autocast/scope.h"
 #include "tests/support/gradcheck.h"
+#include "tests/support/op_samples.h"
 
 using namespace amp;
 using amp::test::gradcheck;
@@ -179,6 +180,32 @@ TEST_CASE("norms of matrices") {
   x.requires_grad_();
   nuclear_norm(x).backward();
   CHECK(worst(x.grad(), identity(3)) < kClose);
+}
+
+TEST_CASE("what is on no list of a policy is left alone there, whatever it is made of") {
+  const struct {
+    Policy policy;
+    std::string_view ops;
+  } cases[] = {{Policy::cuda,
+                "addmm_activation linalg_solve triangular_solve cholesky_solve cholesky_inverse lu_solve linalg_qr "
+                "linalg_householder_product ormqr pinverse linalg_lstsq linalg_cond linalg_tensorsolve trace "
+                "max_unpool2d replication_pad2d"},
+               {Policy::cpu, "upsample_bilinear2d_aa upsample_bicubic2d_aa frobenius_norm linalg_matrix_norm"}};
+  for (const auto& c : cases)
+    for (const amp::test::OpSample& sample : amp::test::op_samples()) {
+      const std::string name = std::string(op_info(sample.op).name);
+      if ((" " + std::string(c.ops) + " ").find(" " + name + " ") == std::string::npos) continue;
+      INFO(name << ": " << sample.text);
+      const Tensors arguments = amp::test::make_arguments(sample, kFloat32);
+      const Tensors outside = sample.function(arguments);
+      const autocast region(DeviceType::cpu, {.dtype = kFloat16, .policy = c.policy});
+      const Tensors inside = sample.function(arguments);
+      REQUIRE(inside.size() == outside.size());
+      for (std::size_t i = 0; i < inside.size(); ++i) {
+        CHECK(inside[i].dtype() == outside[i].dtype());
+        CHECK(inside[i].to_vector() == outside[i].to_vector());
+      }
+    }
 }
 
 TEST_CASE("what linear algebra refuses") {
