@@ -1,10 +1,8 @@
 // The convolution layers: initial values, padding other than zeros, and the op each calls.
 #include "libamp/nn/conv.h"
 
-#include <algorithm>
-
 #include "libamp/nn/new_parameter.h"
-#include "libamp/ops/index.h"
+#include "libamp/ops/arrange.h"
 
 namespace amp::nn {
 namespace {
@@ -25,13 +23,6 @@ void check_channels(std::int64_t in, std::int64_t out, std::int64_t groups, cons
              std::to_string(groups) + " groups");
 }
 
-// Where position `at` of the padded dim reads in a dim of `size`.
-std::int64_t source(std::int64_t at, std::int64_t size, const std::string& mode) {
-  if (mode == "circular") return (at + size) % size;
-  if (mode == "replicate") return std::clamp<std::int64_t>(at, 0, size - 1);
-  return at < 0 ? -at : at >= size ? 2 * (size - 1) - at : at;
-}
-
 }  // namespace
 
 Conv::Conv(int spatial, std::int64_t in_channels, std::int64_t out_channels, const SizeList& kernel_size,
@@ -48,31 +39,20 @@ Conv::Conv(int spatial, std::int64_t in_channels, std::int64_t out_channels, con
   if (arguments.bias) bias = register_parameter("bias", new_bias(out_channels, weight));
 }
 
-// Each spatial dim longer by its padding, read from where the mode says: one index per dim, so that the gradient adds
-// up what was read twice.
+// The input with what the mode puts outside it. "same" has an odd one at the end.
 Tensor Conv::padded(const Tensor& input) const {
   const char* where = kConv[spatial_ - 1];
-  const bool same = arguments_.padding.mode() == "same";
   if (arguments_.padding.mode() == "valid") return input;
+  const bool same = arguments_.padding.mode() == "same";
   const Shape dilation = arguments_.dilation.expand(spatial_, where);
   const Shape padding = same ? Shape() : arguments_.padding.expand(spatial_, where);
-  Tensor output = input;
-  for (int d = 0; d < spatial_; ++d) {
+  Shape pairs;
+  for (int d = spatial_ - 1; d >= 0; --d) {
     const std::int64_t total = same ? dilation[d] * (weight.size(d + 2) - 1) : 2 * padding[d];
-    if (total == 0) continue;
-    const int dim = input.dim() - spatial_ + d;
-    const std::int64_t size = input.size(dim), before = total / 2;
-    const std::int64_t most = arguments_.padding_mode == "reflect" ? size - 1 : size;
-    if (size < 1 || (arguments_.padding_mode != "replicate" && total - before > most))
-      fail(ErrorCode::runtime, where,
-           arguments_.padding_mode + " padding of " + std::to_string(total - before) + " is more than dim " +
-               std::to_string(dim) + " of " + describe(input) + " has");
-    std::vector<double> index;
-    for (std::int64_t i = -before; i < size + total - before; ++i)
-      index.push_back(static_cast<double>(source(i, size, arguments_.padding_mode)));
-    output = index_select(output, dim, tensor(index, {.dtype = DType::int64}));
+    pairs.push_back(total / 2);
+    pairs.push_back(total - total / 2);
   }
-  return output;
+  return pad(input, pairs, arguments_.padding_mode);
 }
 
 Tensor Conv::forward(const Tensor& input) {

@@ -5,4 +5,5 @@
 #include "libamp/nn/dropout.h"
 #include "libamp/nn/embedding.h"
 #include "libamp/nn/linear.h"
+#include "libamp/nn/padding.h"
 #include "libamp/nn/pooling.h"

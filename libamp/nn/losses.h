@@ -217,7 +217,9 @@ class MultiLabelSoftMarginLoss : public Loss {
  public:
   explicit MultiLabelSoftMarginLoss(const Tensor& weight = {}, std::string reduction = "mean")
       : weight_(register_buffer("weight", weight)), reduction_(std::move(reduction)) {}
-  Tensor forward(const Tensor& input, const Tensor& target) override;
+  Tensor forward(const Tensor& input, const Tensor& target) override {
+    return multilabel_soft_margin_loss(input, target, weight_, reduction_);
+  }
 
  private:
   Tensor weight_;
@@ -289,12 +291,36 @@ class GaussianNLLLoss : public Loss3 {
   explicit GaussianNLLLoss(bool full = false, double eps = 1e-6, std::string reduction = "mean")
       : full_(full), eps_(eps), reduction_(std::move(reduction)) {}
   /// var: of input's shape, without its last dim, or with size 1 there. Throws Error(value) for a negative one.
-  Tensor forward(const Tensor& input, const Tensor& target, const Tensor& var) override;
+  Tensor forward(const Tensor& input, const Tensor& target, const Tensor& var) override {
+    return gaussian_nll_loss(input, target, var, full_, eps_, reduction_);
+  }
 
  private:
   bool full_;
   double eps_;
   std::string reduction_;
+};
+
+/// Minus the log probability of target sequences under all alignments, see ctc_loss().
+class CTCLoss : public Module {
+ public:
+  explicit CTCLoss(std::int64_t blank = 0, std::string reduction = "mean", bool zero_infinity = false)
+      : blank_(blank), reduction_(std::move(reduction)), zero_infinity_(zero_infinity) {}
+  using Module::forward;
+  Tensor forward(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                 const Tensor& target_lengths) {
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank_, reduction_, zero_infinity_);
+  }
+  Tensor operator()(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                    const Tensor& target_lengths) {
+    const Scope scope(*this);
+    return forward(log_probs, targets, input_lengths, target_lengths);
+  }
+
+ private:
+  std::int64_t blank_;
+  std::string reduction_;
+  bool zero_infinity_;
 };
 
 }  // namespace amp::nn

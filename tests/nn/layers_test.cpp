@@ -8,6 +8,7 @@
 #include "libamp/nn/activations.h"
 #include "libamp/nn/losses.h"
 #include "libamp/nn/norms.h"
+#include "libamp/ops/arrange.h"
 #include "libamp/ops/distance.h"
 #include "tests/support/gradcheck.h"
 #include "tests/support/toy_training.h"
@@ -81,6 +82,54 @@ TEST_CASE("layers give what the function of their name gives", "[nn]") {
        [&] { return interpolate(x, 9, "bilinear", true); }},
       {"Upsample by a factor", [&] { return nn::Upsample(ScaleFactors{{2}})(x); },
        [&] { return interpolate(x, ScaleFactors{{2}}); }},
+      {"AdaptiveMaxPool1d", [&] { return nn::AdaptiveMaxPool1d(4)(x[0]); },
+       [&] { return adaptive_max_pool1d(x[0], 4).first; }},
+      {"AdaptiveMaxPool2d",
+       [&] {
+         return nn::AdaptiveMaxPool2d({2, 3})(x);
+       },
+       [&] {
+         return adaptive_max_pool2d(x, {2, 3}).first;
+       }},
+      {"AdaptiveMaxPool3d", [&] { return nn::AdaptiveMaxPool3d(2)(x); },
+       [&] { return adaptive_max_pool3d(x, 2).first; }},
+      {"LPPool1d", [&] { return nn::LPPool1d(2, 3, 2)(x[0]); }, [&] { return lp_pool1d(x[0], 2, 3, 2); }},
+      {"LPPool2d", [&] { return nn::LPPool2d(3, 2)(x * x); }, [&] { return lp_pool2d(x * x, 3, 2); }},
+      {"MaxUnpool2d",
+       [&] {
+         const auto [values, indices] = max_pool2d_with_indices(x, 2);
+         return nn::MaxUnpool2d(2)(values, indices);
+       },
+       [&] {
+         const auto [values, indices] = max_pool2d_with_indices(x, 2);
+         return max_unpool2d(values, indices, 2);
+       }},
+      {"ReflectionPad2d", [&] { return nn::ReflectionPad2d(2)(x); },
+       [&] {
+         return pad(x, {2, 2, 2, 2}, "reflect");
+       }},
+      {"ReplicationPad1d",
+       [&] {
+         return nn::ReplicationPad1d({1, 3})(x[0]);
+       },
+       [&] {
+         return pad(x[0], {1, 3}, "replicate");
+       }},
+      {"CircularPad2d",
+       [&] {
+         return nn::CircularPad2d({1, 0, 2, 1})(x);
+       },
+       [&] {
+         return pad(x, {1, 0, 2, 1}, "circular");
+       }},
+      {"ZeroPad2d", [&] { return nn::ZeroPad2d(1)(x); },
+       [&] {
+         return pad(x, {1, 1, 1, 1});
+       }},
+      {"ConstantPad3d", [&] { return nn::ConstantPad3d(1, 7)(x); },
+       [&] {
+         return pad(x, {1, 1, 1, 1, 1, 1}, "constant", 7);
+       }},
       {"Identity", [&] { return nn::Identity()(x); }, [&] { return x; }},
       {"Unflatten",
        [&] {
