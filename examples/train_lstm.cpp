@@ -11,8 +11,8 @@ namespace {
 
 struct Options {
   std::string precision = "fp16", policy = "cuda";
-  std::int64_t steps = 400, batch = 64, length = 24, hidden = 64, layers = 1, print_every = 25;
-  double lr = 5e-3, clip = 1;
+  std::int64_t steps = 400, batch = 64, length = 12, hidden = 64, layers = 1, print_every = 25;
+  double lr = 1e-2, clip = 1;
   std::uint64_t seed = 0;
 };
 
