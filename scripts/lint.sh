@@ -33,7 +33,7 @@ tidy() {
 
 check "Checking the format of ${#cpp_files[@]} files" clang-format-14 --dry-run -Werror "${cpp_files[@]}"
 check "Checking the scripts" shellcheck -x scripts/lib.sh scripts/demo.sh scripts/test.sh scripts/lint.sh .ci/run tests/scripts/lib_test.sh
-read -ra folders <<<"${TIDY-libamp/base libamp/autocast libamp/dispatch libamp/scaler profiler/capture profiler/recorder}"
+read -ra folders <<<"${TIDY-libamp/base libamp/autocast libamp/dispatch libamp/scaler libamp/io libamp/data profiler/capture profiler/recorder}"
 if ((${#folders[@]})); then
   configure_build
   check "Running clang-tidy on ${folders[*]}" tidy "${folders[@]}"

@@ -47,7 +47,7 @@ Tensors CharDataset::get(std::int64_t index) const {
 }
 
 Tensor CharDataset::encode(std::string_view text) const {
-  const Tensor numbers = empty({static_cast<std::int64_t>(text.size())}, DType::int64);
+  Tensor numbers = empty({static_cast<std::int64_t>(text.size())}, DType::int64);
   auto* out = numbers.data<std::int64_t>();
   const auto less = [](char a, char b) { return static_cast<unsigned char>(a) < static_cast<unsigned char>(b); };
   for (const char c : text) {

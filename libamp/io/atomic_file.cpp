@@ -33,7 +33,7 @@ std::string follow_links(const std::string& path) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::string_view where, std::string path) : where_(where), path_(follow_links(path)) {
+AtomicFile::AtomicFile(std::string_view where, const std::string& path) : where_(where), path_(follow_links(path)) {
   struct stat status {};
   if (stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     fail(ErrorCode::io, where_, path_ + ": cannot be written: it is there already, and not a file");

@@ -12,7 +12,7 @@ class AtomicFile {
  public:
   /// where: the op that errors name. A symbolic link is followed. Throws Error(io) if the folder cannot be written, or
   /// if `path` is something else than a file.
-  AtomicFile(std::string_view where, std::string path);
+  AtomicFile(std::string_view where, const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <set>
 
 #include "libamp/core/context.h"
@@ -145,7 +146,7 @@ std::vector<std::string> load_checkpoint(const std::string& path, const Parts& p
     try {
       part.load(state->second);
       former.emplace_back(&part, std::move(before));
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
       wrong += fmt::format("; part {}: {}", in_quotes(part.name()), e.what());
     }
     states.erase(state);

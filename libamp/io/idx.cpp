@@ -75,7 +75,7 @@ Shape read_header(gzFile file, const std::string& path, int dims) {
 std::string find(const std::string& dir, const std::string& name) {
   struct stat status {};
   for (const char* ending : {"", ".gz"})
-    if (const std::string path = dir + "/" + name + ending; stat(path.c_str(), &status) == 0) return path;
+    if (std::string path = fmt::format("{}/{}{}", dir, name, ending); stat(path.c_str(), &status) == 0) return path;
   fail(ErrorCode::io, "ImageDataset", fmt::format("{}/{} is missing, also with .gz", dir, name));
 }
 
@@ -121,7 +121,7 @@ constexpr float kPerLevel = 1.0f / 255.0f;
 
 Tensor ImageDataset::images(std::span<const std::int64_t> rows) const {
   const std::int64_t area = height() * width();
-  const Tensor batch = empty({static_cast<std::int64_t>(rows.size()), 1, height(), width()});
+  Tensor batch = empty({static_cast<std::int64_t>(rows.size()), 1, height(), width()});
   float* out = batch.data<float>();
   for (const std::int64_t row : rows) {
     const std::uint8_t* from = images_.bytes.data() + row * area;
@@ -132,7 +132,7 @@ Tensor ImageDataset::images(std::span<const std::int64_t> rows) const {
 }
 
 Tensor ImageDataset::labels(std::span<const std::int64_t> rows) const {
-  const Tensor batch = empty({static_cast<std::int64_t>(rows.size())}, DType::int64);
+  Tensor batch = empty({static_cast<std::int64_t>(rows.size())}, DType::int64);
   std::transform(rows.begin(), rows.end(), batch.data<std::int64_t>(),
                  [&](std::int64_t row) { return labels_.bytes[static_cast<std::size_t>(row)]; });
   return batch;
