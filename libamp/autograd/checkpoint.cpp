@@ -10,6 +10,7 @@
 #include "libamp/autograd/autograd.h"
 #include "libamp/autograd/function.h"
 #include "libamp/autograd/gradient.h"
+#include "libamp/core/ambient.h"
 
 namespace amp {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 struct Surroundings {
   AutocastState autocast = autocast_state();
   StringId module_path = context().module_path;
+  ambient::Enter modules = ambient::capture();
   Tensor rng;
 
   explicit Surroundings(const CheckpointOptions& options) {
@@ -46,6 +48,7 @@ Tensors run_again(const CheckpointFunction& function, const Surroundings& first,
   const PhaseScope phase(&Context::phase, Phase::recompute);
   const CauseScope cause(&Context::cause, MemoryCause::activations);
   const ContextScope<StringId> module(&Context::module_path, first.module_path);
+  const std::shared_ptr<void> modules = first.modules ? first.modules() : nullptr;
   const AutocastReplay region(first.autocast);
   const RngScope rng(first.rng);
   const GradModeScope mode(true, false);

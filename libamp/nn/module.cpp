@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "libamp/core/ambient.h"
 #include "libamp/core/grad_mode.h"
 #include "libamp/core/observer.h"
 #include "libamp/ops/ops.h"
@@ -22,6 +23,16 @@ std::vector<Running>& running() {
   thread_local std::vector<Running> stack;
   return stack;
 }
+
+// A checkpointed stretch that is computed again finds the modules around it running, as they were.
+ambient::Enter capture_running() {
+  if (running().empty()) return {};
+  return [stack = running()]() -> std::shared_ptr<void> {
+    auto before = std::make_shared<std::vector<Running>>(std::exchange(running(), stack));
+    return {before.get(), [before](void*) { running() = *before; }};
+  };
+}
+[[maybe_unused]] const bool capture_is_set = (ambient::set_capture(&capture_running), true);
 
 std::string join(const std::string& prefix, const std::string& name) {
   if (prefix.empty() || name.empty()) return prefix + name;

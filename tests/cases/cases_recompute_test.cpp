@@ -53,6 +53,33 @@ TEST_CASE("a block recomputed under bfloat16 lists the ops and dtypes of forward
     }
 }
 
+TEST_CASE("recomputed ops carry the module paths of forward", "[cases][A09]") {
+  struct Block : nn::Module {
+    std::shared_ptr<nn::Linear> layer = register_module("layer", nn::Linear(4, 4));
+    Tensor forward(const Tensor& x) override { return tanh((*layer)(x)); }
+  };
+  struct Model : nn::Module {
+    std::shared_ptr<Block> block = register_module("block", std::make_shared<Block>());
+    bool reentrant = false;
+    Tensor forward(const Tensor& x) override {
+      return checkpoint([this](const Tensor& in) { return (*block)(in); }, x, {.use_reentrant = reentrant});
+    }
+  };
+  for (const bool reentrant : {false, true}) {
+    Model model;
+    model.reentrant = reentrant;
+    observe::Recording recording;
+    model(randn({2, 4}, {.requires_grad = true})).sum().backward();
+    std::vector<std::string> paths[2];
+    for (const OpEvent& e : recording.ops)
+      if (const auto phase = static_cast<Phase>(e.phase); phase == Phase::forward || phase == Phase::recompute)
+        if (e.op != static_cast<std::uint16_t>(OpId::sum))
+          paths[phase == Phase::recompute].push_back(observe::text(e.module_path));
+    CHECK(paths[0] == std::vector<std::string>{"block.layer", "block"});
+    CHECK(paths[1] == paths[0]);
+  }
+}
+
 TEST_CASE("a recomputation in another dtype is refused, and the op is named", "[cases][A09]") {
   nn::Linear layer(8, 8);
   bool again = false;
