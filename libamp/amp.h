@@ -34,4 +34,5 @@
 #include "libamp/optim/lr_sequence.h"
 #include "libamp/optim/rmsprop.h"
 #include "libamp/optim/sgd.h"
+#include "libamp/optim/sparse_adam.h"
 #include "libamp/scaler/grad_scaler.h"

@@ -24,7 +24,8 @@ Tensor get_total_norm(const Tensors& tensors, double norm_type, bool error_if_no
   const no_grad quiet;
   if (tensors.empty()) return zeros({});
   Tensors norms;
-  for (const Tensor& t : tensors) norms.push_back(vector_norm(t, norm_type, {}, false, DType::float32));
+  for (const Tensor& t : tensors)
+    norms.push_back(vector_norm(t.is_sparse() ? t.coalesce().values() : t, norm_type, {}, false, DType::float32));
   const Tensor total = vector_norm(stack(norms), norm_type);
   if (error_if_nonfinite && !std::isfinite(total.item()))
     fail(ErrorCode::runtime, "clip_grad_norm_",

@@ -51,7 +51,7 @@ void Embedding::limit_norms(const Tensor& input) const {
 
 Tensor Embedding::forward(const Tensor& input) {
   if (options_.max_norm) limit_norms(input);
-  return embedding(weight, input, padding_row_);
+  return embedding(weight, input, padding_row_, options_.sparse);
 }
 
 }  // namespace amp::nn

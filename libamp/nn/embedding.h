@@ -13,6 +13,9 @@ struct EmbeddingOptions {
   /// Rows that are read and whose norm is larger are scaled down to it, in place and before they are read.
   std::optional<double> max_norm = {};
   double norm_type = 2;
+  /// The table's gradient is sparse: only the rows that were read (see ops/sparse.h; SGD, Adagrad and SparseAdam take
+  /// it).
+  bool sparse = false;
 };
 
 /// Rows of a table [num_embeddings, embedding_dim] that starts normal(0, 1). input: int64 of any shape.

@@ -25,6 +25,10 @@ class Adagrad : public GroupedOptimizer<AdagradOptions> {
   void check(const AdagradOptions& options) const override;
   Options options(std::size_t group) override;
   void update(std::size_t group, const Tensor& param, const Tensor& gradient, State& state) override;
+  void update_sparse(std::size_t group, const Tensor& param, const Tensor& gradient, State& state) override;
+
+ private:
+  void make_state(std::size_t group, const Tensor& param, State& state);
 };
 
 }  // namespace amp

@@ -1,5 +1,5 @@
 // An optimizer whose groups each have a struct of options: what SGD, Adam, Adagrad and RMSprop have in common.
-// The struct O needs a member `bool fused`.
+// A struct O with a member `bool fused` makes an optimizer that can take over from the scaler.
 #pragma once
 #include <algorithm>
 
@@ -13,8 +13,9 @@ class GroupedOptimizer : public Optimizer {
   /// One more group, with its own options, or with those of the constructor. Throws as the constructor does.
   void add_param_group(const Tensors& params, const O& options) {
     check(options);
-    if (!options_.empty() && options.fused != options_[0].fused)
-      fail(ErrorCode::value, name_, "fused differs between groups: need the same in all");
+    if constexpr (kCanFuse)
+      if (!options_.empty() && options.fused != options_[0].fused)
+        fail(ErrorCode::value, name_, "fused differs between groups: need the same in all");
     add_group(params);
     options_.push_back(options);
   }
@@ -29,7 +30,10 @@ class GroupedOptimizer : public Optimizer {
   /// The options given to the constructor.
   [[nodiscard]] const O& defaults() const { return defaults_; }
   [[nodiscard]] bool supports_amp_scaling() const override {
-    return std::any_of(options_.begin(), options_.end(), [](const O& o) { return o.fused; });
+    if constexpr (kCanFuse)
+      return std::any_of(options_.begin(), options_.end(), [](const O& o) { return o.fused; });
+    else
+      return false;
   }
 
  protected:
@@ -37,8 +41,15 @@ class GroupedOptimizer : public Optimizer {
   /// Throws Error(value) naming an option that is out of range.
   virtual void check(const O& options) const = 0;
   [[nodiscard]] const char* name() const { return name_; }
+  void update_sparse(std::size_t, const Tensor& param, const Tensor& gradient, State&) override {
+    fail(ErrorCode::runtime, name_,
+         "sparse gradients are not supported: got " + describe(gradient) + " for " + describe(param) +
+             ", need SGD, Adagrad or SparseAdam");
+  }
 
  private:
+  static constexpr bool kCanFuse = requires(const O& o) { o.fused; };
+
   const char* name_;
   O defaults_;
   std::vector<O> options_;

@@ -98,8 +98,9 @@ void Optimizer::zero_grad(bool set_to_none) {
       if (set_to_none) {
         if (p.grad().defined()) p.set_grad({});
       } else if (const Tensor g = p.grad(); g.defined()) {
-        p.set_grad(g.detach());
-        g.zero_();
+        const Tensor zero = g.detach();
+        zero.zero_();  // a sparse one loses its entries
+        p.set_grad(zero);
       }
     }
 }
@@ -118,7 +119,8 @@ Tensor Optimizer::step(const Closure& closure) {
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (const Tensor& p : groups_[g].params)
       if (const Tensor gradient = p.grad(); gradient.defined()) {
-        update(g, p, gradient, states_[p.impl()]);
+        gradient.is_sparse() ? update_sparse(g, p, gradient, states_[p.impl()])
+                             : update(g, p, gradient, states_[p.impl()]);
         if (is_half(p)) left_[p.impl()] = left_in(p);
       }
   const bool skipped = skipped_by_scaler();
@@ -127,6 +129,12 @@ Tensor Optimizer::step(const Closure& closure) {
   if (grad_scale.defined() && observing_sample() && !skipped) announce_gradients();
   step_clock::note_optimizer_step();
   return loss;
+}
+
+void Optimizer::update_sparse(std::size_t, const Tensor& param, const Tensor& gradient, State&) {
+  fail(ErrorCode::runtime, "optimizer",
+       "sparse gradients are not supported: got " + describe(gradient) + " for " + describe(param) +
+           ", need SGD, Adagrad or SparseAdam");
 }
 
 void Optimizer::announce_weights() {

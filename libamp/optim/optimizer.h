@@ -95,6 +95,9 @@ class Optimizer {
   virtual Options options(std::size_t group) = 0;
   /// Updates one parameter. `state` starts empty.
   virtual void update(std::size_t group, const Tensor& param, const Tensor& gradient, State& state) = 0;
+  /// The same for a sparse gradient. Error(runtime) unless the optimizer has a way of its own, as SGD, Adagrad and
+  /// SparseAdam have.
+  virtual void update_sparse(std::size_t group, const Tensor& param, const Tensor& gradient, State& state);
 
   /// The float32 master copy of a half parameter, made at the first use; undefined for other types. Elements of the
   /// parameter that somebody else has changed since the last update are taken over.

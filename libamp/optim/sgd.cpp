@@ -2,6 +2,7 @@
 #include "libamp/optim/sgd.h"
 
 #include "libamp/dispatch/run_op.h"
+#include "libamp/optim/sparse_rows.h"
 
 namespace amp {
 
@@ -48,6 +49,16 @@ void SGD::update(std::size_t i, const Tensor& param, const Tensor& gradient, Sta
           {}});
   // A first step that the scaler skipped leaves the buffer to be set by the next one.
   if (first && !skipped_by_scaler()) state["momentum_buffer"] = buffer;
+}
+
+// A momentum buffer moves rows long after they had a gradient, so with one the gradient is made dense; half parameters
+// go by way of their master copy. Without either the rows alone are moved.
+void SGD::update_sparse(std::size_t i, const Tensor& param, const Tensor& gradient, State& state) {
+  const SGDOptions& o = group(i);
+  refuse_for_sparse(o.weight_decay != 0, "SGD", "weight_decay");
+  refuse_for_sparse(o.fused, "SGD", "fused");
+  if (o.momentum != 0 || is_low_precision(param.dtype())) return update(i, param, gradient.to_dense(), state);
+  add_sparse_(param.detach(), gradient, o.maximize ? o.lr : -o.lr);
 }
 
 }  // namespace amp

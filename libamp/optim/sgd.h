@@ -29,6 +29,7 @@ class SGD : public GroupedOptimizer<SGDOptions> {
   void check(const SGDOptions& options) const override;
   Options options(std::size_t group) override;
   void update(std::size_t group, const Tensor& param, const Tensor& gradient, State& state) override;
+  void update_sparse(std::size_t group, const Tensor& param, const Tensor& gradient, State& state) override;
 };
 
 }  // namespace amp

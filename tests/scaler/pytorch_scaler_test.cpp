@@ -42,6 +42,7 @@ struct Looks final : Optimizer {
   [[nodiscard]] bool supports_amp_scaling() const override { return true; }
   Options options(std::size_t) override { return {}; }
   void update(std::size_t, const Tensor&, const Tensor&, State&) override { look(); }
+  void update_sparse(std::size_t, const Tensor&, const Tensor&, State&) override { look(); }
   void look() {
     seen_scale = grad_scale;
     seen_found = found_inf;
@@ -315,6 +316,8 @@ TEST_CASE("test_scaling_unscaling_sparse") {
   CHECK(table.grad().values().to_vector() == std::vector<double>(6, 2));
   scaler.unscale_(optimizer);
   CHECK(table.grad().to_dense().to_vector() == std::vector<double>{1, 1, 0, 0, 2, 2, 0, 0});
+  CHECK_FALSE(scaler.step(optimizer).skipped);
+  CHECK(table.to_vector() == std::vector<double>{0, 0, 1, 1, -1, -1, 1, 1});
 }
 
 TEST_CASE("test_inf_gradients_skip_optim_step") {
