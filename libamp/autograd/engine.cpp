@@ -36,7 +36,7 @@ Tensor own_gradient(const Tensor& gradient) {
     const Tensor& values = gradient.impl()->sparse->values;
     // The memory is held by the tensor and by its values.
     const bool only_ours = gradient.impl_ptr().use_count() == 1 && values.impl_ptr().use_count() == 1 && holders == 2;
-    return with_values(gradient, only_ours ? values : values.clone());
+    return with_values(gradient, only_ours && values.is_contiguous() ? values : values.clone());
   }
   const bool only_ours = gradient.impl_ptr().use_count() == 1 && holders == 1;
   return only_ours && gradient.is_contiguous() ? gradient.detach() : gradient.detach().clone();
