@@ -100,7 +100,7 @@ class Checker {
     return {};
   }
 
-  /// Float32 and float64 gradients differ by rounding, which the program amplifies as it amplifies noise in its leaves.
+  /// Float32 and float64 gradients differ by rounding, which the program amplifies as it amplifies noise.
   [[nodiscard]] std::string compare_gradients(const Run& single, const Run& exact) const {
     constexpr double kNoise = 1e-7, kMargin = 64;
     Program noisy = program_;
@@ -108,7 +108,9 @@ class Checker {
     for (Leaf& leaf : noisy.leaves)
       if (leaf.want.data < Data::index)
         for (double& v : leaf.values) v *= 1 + kNoise * (2 * choice.real() - 1);
-    const Run moved = execute(noisy, plain(DType::float64));
+    Mode mode = plain(DType::float64);
+    mode.noise = kNoise;
+    const Run moved = execute(noisy, mode);
     for (std::size_t i = 0; i < single.gradients.size(); ++i) {
       if (single.gradients[i].defined() != exact.gradients[i].defined()) return "only one type has a gradient";
       if (!exact.gradients[i].defined()) continue;

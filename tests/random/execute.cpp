@@ -88,8 +88,17 @@ class Executor {
       seen.error = error.what();
       out = fall_back(row, step, in, seen);
     }
+    if (mode_.noise > 0 && out.is_floating_point()) out = out * noise_like(out, step.seed);
     run_.values.push_back(out);
     run_.seen.push_back(std::move(seen));
+  }
+
+  /// Factors around 1.
+  [[nodiscard]] Tensor noise_like(const Tensor& value, std::uint64_t seed) const {
+    Choice choice(seed);
+    std::vector<double> factors(static_cast<std::size_t>(value.numel()));
+    for (double& factor : factors) factor = 1 + mode_.noise * (2 * choice.real() - 1);
+    return tensor(factors, value.sizes(), {.dtype = value.dtype()});
   }
 
   Tensor run_row(const Row& row, const Step& step, const Tensors& in, const Seen& seen) const {

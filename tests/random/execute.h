@@ -19,6 +19,7 @@ struct Mode {
   DType leaves = DType::float32;
   Region region;
   bool gradients = true;
+  double noise = 0;  ///< relative, on every element that a step computes: what rounding in a narrower type would do
   bool retain_graph = false;
   bool create_graph = false;  ///< then leaves and gradients hold each other until the gradients are dropped
 };
