@@ -53,6 +53,11 @@ bool fits(const std::vector<double>& values, Data data) {
   });
 }
 
+/// Roots of sums of squares: near 0 the formulas of their gradients cancel, and at 0 there is none, as in PyTorch.
+bool is_singular_at_zero(std::string_view op) {
+  return op == "std" || op == "dist" || op == "cdist" || op == "pdist" || op == "norm" || op == "linalg_vector_norm";
+}
+
 bool is_real(Data data) { return data < Data::index; }
 
 class Maker {
@@ -117,8 +122,7 @@ class Maker {
     Choice again(step.seed);
     Tensor out = row.run(in, again, {});
     if (out.numel() == 0 || out.numel() > (large_ ? 400000 : 400) || out.dim() > 6) return;
-    // Where the spread is small, the formula of its gradient cancels, as PyTorch's does.
-    if (std::string_view(row.op) == "std" && !fits(out.to_vector(), Data::nonzero)) return;
+    if (is_singular_at_zero(row.op) && !fits(out.to_vector(), Data::nonzero)) return;
     if (out.is_floating_point())
       for (const double v : out.to_vector())
         if (!(std::abs(v) <= kLargest)) return;

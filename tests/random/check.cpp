@@ -175,7 +175,7 @@ class Checker {
     const double wide = (above - below) / (2 * kStep), narrow = (at(kStep / 2) - at(-kStep / 2)) / kStep;
     const double bend = std::abs((above - here) - (here - below)) / kStep;
     const double size = std::max(1.0, std::abs(wide));
-    if (std::abs(wide - narrow) > 1e-5 * size || bend > 1e-2 * size) return {};
+    if (!(std::abs(wide - narrow) <= 1e-5 * size && bend <= 1e-2 * size)) return {};  // NaN, too: a step onto a pole
     return wide;
   }
 
