@@ -69,6 +69,12 @@ struct Both : Function<Both> {
   }
 };
 
+// As Both, with the zeros that come by default.
+struct BothWithZeros : Function<BothWithZeros> {
+  static Tensors forward(AutogradContext*, const Tensor& a) { return {a * 2.0, a * 3.0}; }
+  static Tensors backward(AutogradContext*, const Tensors& grads) { return {grads[0] * 2.0 + grads[1] * 3.0}; }
+};
+
 struct TooFew : Function<TooFew> {
   static const char* name() { return "TooFew"; }
   static Tensor forward(AutogradContext*, const Tensor& a, const Tensor& b) { return a + b; }
@@ -137,6 +143,9 @@ TEST_CASE("forward learns which gradients are needed; unused outputs come undefi
   outputs[0].sum().backward();
   CHECK(arrived == std::vector<bool>{true, false});
   CHECK(a.grad().item() == 2);
+  const Tensor c = leaf({1});
+  BothWithZeros::apply(c)[1].sum().backward();
+  CHECK(c.grad().item() == 3);
   const no_grad quiet;
   CHECK_FALSE(Both::apply(a, b)[0].requires_grad());
   CHECK(asked == std::vector<bool>{false, false});
