@@ -92,6 +92,10 @@ Tensor Part::one_number(const NamedTensors& state, DType dtype) {
   return found->second;
 }
 
+void Part::fail_range(const std::string& value) {
+  fail(ErrorCode::value, "load_state_dict", fmt::format("the variable's type cannot hold the number: got {}", value));
+}
+
 NamedTensors Part::to_tensors(const NamedNumbers& numbers) {
   NamedTensors tensors;
   for (const auto& [key, value] : numbers) tensors[key] = float_tensor(value);

@@ -5,8 +5,11 @@
 //     io::save_checkpoint("run.safetensors", run);      // after scaler.update()
 //     io::load_checkpoint("run.safetensors", run);      // in a new process: goes on with the same bits
 #pragma once
+#include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -46,14 +49,22 @@ class Part {
       : name_(std::move(name)),
         save_([&object] { return to_tensors(object.state_dict()); }),
         load_([&object](const NamedTensors& state) { object.load_state_dict(to_numbers(state)); }) {}
-  /// A counter: any integer (as int64) or floating point variable (as float64).
+  /// A counter: any integer (as int64) or floating point variable (as float64). Loading a number that the variable
+  /// cannot hold is an Error(value).
   template <typename T>
   requires(std::is_arithmetic_v<T> && !std::is_const_v<T>) Part(std::string name, T& number)
       : name_(std::move(name)), save_([&number] { return from_number(number); }), load_([&number](const auto& state) {
-          if constexpr (std::is_floating_point_v<T>)
-            number = static_cast<T>(one_number(state, DType::float64).item_as_double());
-          else
-            number = static_cast<T>(one_number(state, DType::int64).item_as_int64());
+          if constexpr (std::is_floating_point_v<T>) {
+            const double value = one_number(state, DType::float64).item_as_double();
+            if (std::isfinite(value) && std::abs(value) > static_cast<double>(std::numeric_limits<T>::max()))
+              fail_range(std::to_string(value));
+            number = static_cast<T>(value);
+          } else {
+            // There and back, so that an unsigned number of 64 bits, which int64 keeps as its bits, is taken.
+            const std::int64_t value = one_number(state, DType::int64).item_as_int64();
+            if (static_cast<std::int64_t>(static_cast<T>(value)) != value) fail_range(std::to_string(value));
+            number = static_cast<T>(value);
+          }
         }) {}
   /// Tensors that belong to nothing else. Loading replaces them all.
   Part(std::string name, NamedTensors& tensors);
@@ -75,6 +86,7 @@ class Part {
   static Tensor float_tensor(double number);
   static Tensor integer_tensor(std::int64_t number);
   static Tensor one_number(const NamedTensors& state, DType dtype);
+  [[noreturn]] static void fail_range(const std::string& value);
 
   std::string name_;
   std::function<NamedTensors()> save_;

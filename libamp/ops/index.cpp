@@ -13,16 +13,28 @@ Tensor run1(OpId op, Tensors inputs, Attributes attributes) {
   return run_op1({op, std::move(inputs), std::move(attributes), {}});
 }
 
+// A mask covers the dims of `indexed` from `first` on. What goes beyond the last dim is left to the count of indices.
+void check_mask(const Tensor& mask, std::size_t number, const Tensor& indexed, int first, const char* where) {
+  for (int d = 0; d < mask.dim() && first + d < indexed.dim(); ++d)
+    if (mask.size(d) != indexed.size(first + d))
+      fail(ErrorCode::index, where,
+           "The shape of the mask " + to_string(mask.sizes()) + " at index " + std::to_string(number) +
+               " does not match the shape of the indexed tensor " + to_string(indexed.sizes()) + " at index " +
+               std::to_string(first + d));
+}
+
 // Bool masks become one int64 index tensor for each of their dims.
-Tensors plain_indices(const Tensors& indices, const char* where) {
+Tensors plain_indices(const Tensor& indexed, const Tensors& indices, const char* where) {
   Tensors plain;
-  for (const Tensor& index : indices) {
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const Tensor& index = indices[i];
     if (index.defined() && is_floating(index.dtype()))
       fail(ErrorCode::index, where, "an index has the wrong dtype: got " + describe(index) + ", need int64 or bool");
     if (!index.defined() || index.dtype() != DType::bool_) {
       plain.push_back(index.defined() && index.dtype() != DType::int64 ? index.to(DType::int64) : index);
       continue;
     }
+    check_mask(index, i, indexed, static_cast<int>(plain.size()), where);
     const Tensor positions = nonzero(index);
     for (int d = 0; d < index.dim(); ++d) plain.push_back(select(positions, 1, d));
   }
@@ -30,7 +42,7 @@ Tensors plain_indices(const Tensors& indices, const char* where) {
 }
 
 Tensors with_indices(Tensors operands, const Tensors& indices, const char* where) {
-  const Tensors plain = plain_indices(indices, where);
+  const Tensors plain = plain_indices(operands[0], indices, where);
   operands.insert(operands.end(), plain.begin(), plain.end());
   return operands;
 }

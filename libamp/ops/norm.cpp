@@ -81,7 +81,7 @@ Tensor instance_norm(const Tensor& input, const Tensor& running_mean, const Tens
   const Tensor mean_all = statistics(running_mean), var_all = statistics(running_var);
   const Tensor out = batch_norm(reshape(input, joined), mean_all, var_all, repeated(weight, batch),
                                 repeated(bias, batch), use_input_stats, momentum, eps);
-  if (use_input_stats) {
+  if (use_input_stats && input.numel() > 0) {
     average_into(running_mean, mean_all, batch);
     average_into(running_var, var_all, batch);
   }

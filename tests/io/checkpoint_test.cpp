@@ -285,6 +285,25 @@ TEST_CASE("what is no checkpoint is refused, and names of parts are checked", "[
   CHECK(error_code([&] { io::save_checkpoint(folder / "x", {{"a", number}}, {{"parts", ""}}); }) == ErrorCode::value);
 }
 
+TEST_CASE("a number that its variable cannot hold is refused", "[io][checkpoint]") {
+  const Folder folder;
+  std::int64_t large = 3'000'000'000;
+  double huge = 1e300;
+  io::save_checkpoint(folder / "file", {{"count", large}, {"real", huge}});
+  int count = 7;
+  std::uint8_t byte = 7;
+  bool flag = true;
+  float real = 7;
+  const auto load = [&](const io::Parts& parts) {
+    return error_message([&] { io::load_checkpoint(folder / "file", parts); });
+  };
+  for (const std::string& message : {load({{"count", count}}), load({{"count", byte}}), load({{"count", flag}})})
+    CHECK(message.find("part 'count': [load_state_dict] the variable's type cannot hold the number: got 3000000000") !=
+          std::string::npos);
+  CHECK(load({{"real", real}}).find("part 'real'") != std::string::npos);
+  CHECK((count == 7 && byte == 7 && flag && real == 7));
+}
+
 TEST_CASE("numbers of every kind come back exactly", "[io][checkpoint]") {
   const Folder folder;
   std::int64_t large = std::numeric_limits<std::int64_t>::min() + 1;

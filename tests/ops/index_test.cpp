@@ -1,5 +1,6 @@
 // Reading and writing by index, joining and splitting.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "libamp/autocast/scope.h"
 #include "tests/support/gradcheck.h"
@@ -9,6 +10,7 @@ using amp::test::gradcheck;
 using amp::test::gradgradcheck;
 using amp::test::TensorFunction;
 using amp::test::values;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -59,6 +61,30 @@ TEST_CASE("advanced indexing follows PyTorch's shapes") {
   CHECK(nonzero(eq(k34(), 6)).to_vector() == std::vector<double>{1, 2});
   CHECK(throws_index([] { index(k34(), {ints({3})}); }));
   CHECK(throws_index([] { index(k34(), {tensor({0.5})}); }));
+}
+
+TEST_CASE("a mask must have the shape of the dims it covers") {
+  const auto mask = [](const Shape& sizes) { return ones(sizes, {.dtype = DType::bool_}); };
+  const Tensor x = k34();
+  for (const Tensors& wrong : std::vector<Tensors>{{mask({2})},
+                                                   {mask({4})},
+                                                   {Tensor(), mask({3})},
+                                                   {ints({0}), mask({5})},
+                                                   {mask({4, 3})},
+                                                   {mask({3, 1})},
+                                                   {mask({0, 4})}}) {
+    CHECK(throws_index([&] { index(x, wrong); }));
+    CHECK(throws_index([&] { index_put(x, wrong, ones({1})); }));
+    CHECK(throws_index([&] { index_put_(x, wrong, ones({1})); }));
+  }
+  CHECK(x.to_vector() == range(12));
+  CHECK_THROWS_WITH(index(x, {Tensor(), mask({2})}),
+                    ContainsSubstring("The shape of the mask [2] at index 1 does not match the shape of the indexed "
+                                      "tensor [3, 4] at index 1"));
+  CHECK_THROWS_AS(index(x, {mask({3, 4, 1})}), Error);
+  CHECK(index(x, {mask({3}), ints({1})}).to_vector() == std::vector<double>{1, 5, 9});
+  CHECK(index(x, {Tensor(), mask({4})}).to_vector() == range(12));
+  CHECK(index(zeros({0, 4}), {mask({0})}).sizes() == Shape{0, 4});
 }
 
 TEST_CASE("index_put replaces or adds, repeated indices add up exactly in half") {

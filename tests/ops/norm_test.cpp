@@ -46,6 +46,16 @@ TEST_CASE("Normalisations are what their definitions say") {
               normalized(image, {2, 3}) * view(cw, {6, 1, 1}) + view(cb, {6, 1, 1})) < 1e-14);
 }
 
+TEST_CASE("an empty batch leaves the running statistics alone") {
+  const Tensor running_mean = full({3}, 0.5), running_var = full({3}, 2);
+  for (const Shape& sizes : {Shape{0, 3}, Shape{0, 3, 4}, Shape{2, 3, 0}}) {
+    CHECK(batch_norm(zeros(sizes), running_mean, running_var, {}, {}, true).sizes() == sizes);
+    if (sizes.size() > 2) CHECK(instance_norm(zeros(sizes), running_mean, running_var).sizes() == sizes);
+    CHECK(running_mean.to_vector() == std::vector<double>(3, 0.5));
+    CHECK(running_var.to_vector() == std::vector<double>(3, 2));
+  }
+}
+
 TEST_CASE("batch_norm moves its running statistics and uses them outside training") {
   const Tensor x = values({8, 3, 5});
   const Tensor running_mean = zeros({3}, {.dtype = DType::float64}), running_var = ones({3}, {.dtype = DType::float64});

@@ -121,7 +121,7 @@ Tensors batch_norm(const OpCall& call) {
         });
       }
     });
-    if (!training) return;
+    if (!training || s.count() == 0) return;  // nothing was seen: the running statistics stay
     update_running(running_mean, means, momentum);
     update_running(running_var, variances, momentum);
   });
