@@ -1,6 +1,7 @@
 // All of libamp in one include, in namespace amp: tensors, ops, autograd, autocast, GradScaler, modules (amp::nn),
 // optimizers, files (amp::io), data sets (amp::data), and listening to what the library decides (amp::observe).
 #pragma once
+#include "libamp/autocast/cast_cache.h"
 #include "libamp/autocast/scope.h"
 #include "libamp/autograd/autograd.h"
 #include "libamp/autograd/checkpoint.h"

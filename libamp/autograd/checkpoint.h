@@ -1,6 +1,6 @@
 // Activation checkpointing, torch.utils.checkpoint: what a stretch of the network would keep for backward is dropped,
 // and computed again when backward needs it.
-//   `Tensor y = amp::checkpoint([&](const Tensor& x) { return block(x); }, x);`
+//   Tensor y = amp::checkpoint([&](const Tensor& x) { return block(x); }, x);
 #pragma once
 #include <functional>
 #include <type_traits>

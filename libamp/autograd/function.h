@@ -94,6 +94,7 @@ Tensor argument_tensor(const T&) {
 template <typename T>
 class Function {
  public:
+  /// Runs forward with these arguments and links what it returns, a Tensor or Tensors, to backward.
   template <typename... Args>
   static auto apply(const Args&... args) {
     FunctionCall call(T::name(), Tensors{detail::argument_tensor(args)...});

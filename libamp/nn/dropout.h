@@ -14,6 +14,7 @@ class DropoutBase : public Module {
       fail(ErrorCode::value, "Dropout",
            "p must be a probability: got " + std::to_string(p) + ", need a value in [0, 1]");
   }
+  /// The probability given to the constructor.
   [[nodiscard]] double p() const { return p_; }
 
  private:

@@ -16,7 +16,9 @@ class SizeList {
   SizeList(std::initializer_list<std::int64_t> values) : values_(values) {}
   SizeList(const Shape& values) : values_(values) {}
 
+  /// Left out: the op takes its default.
   [[nodiscard]] bool empty() const { return values_.empty(); }
+  /// As they were given, not expanded.
   [[nodiscard]] const Shape& values() const { return values_; }
   /// One number per spatial dim; `where` names the op and argument in the error.
   [[nodiscard]] Shape expand(int spatial, std::string_view where) const {
@@ -38,6 +40,7 @@ class ConvPadding : public SizeList {
  public:
   using SizeList::SizeList;
   ConvPadding(const char* mode) : mode_(mode) {}
+  /// The word that was given; empty for numbers.
   [[nodiscard]] std::string_view mode() const { return mode_; }
 
  private:

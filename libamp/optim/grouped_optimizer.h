@@ -7,10 +7,13 @@
 
 namespace amp {
 
+/// Base of the optimizers whose groups have an O of options each: `optimizer.group(0).lr = 0.1`.
 template <typename O>
 class GroupedOptimizer : public Optimizer {
  public:
   /// One more group, with its own options, or with those of the constructor. Throws as the constructor does.
+  /// What `{.lr = 0.01}` does not name has O's defaults, not the constructor's values: to keep these, copy group(0),
+  /// change the copy and hand it over.
   void add_param_group(const Tensors& params, const O& options) {
     check(options);
     if constexpr (kCanFuse)

@@ -1,5 +1,5 @@
-// Renders what header_reader.h read. Public is what libamp/amp.h takes in, itself or through libamp/ops/ops.h, and the
-// few headers below that speak for the types these use.
+// Renders what header_reader.h read. Public is what libamp/amp.h takes in, itself or through other headers, in the
+// folders that are for users, and the few headers below that speak for the types these use.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -18,33 +18,40 @@ constexpr std::string_view kBelow[] = {
     "libamp/base/error.h",     "libamp/core/device.h",      "libamp/core/shape.h",      "libamp/core/tensor.h",
     "libamp/core/grad_mode.h", "libamp/core/thread_pool.h", "libamp/core/step_clock.h", "libamp/core/allocator.h"};
 
+/// Folders in which includes are followed.
+constexpr std::string_view kFollowed =
+    "libamp/autograd/|libamp/data/|libamp/io/|libamp/nn/|libamp/ops/|libamp/optim/|libamp/scaler/";
+/// Tools of the headers that take them in.
+constexpr std::string_view kInner[] = {"libamp/io/input_file.h", "libamp/io/safetensors_header.h"};
+
 const File* find_file(const Tree& tree, std::string_view path) {
   const auto at = std::find_if(tree.begin(), tree.end(), [path](const File& file) { return file.path == path; });
   return at == tree.end() ? nullptr : &*at;
 }
 
-void add_includes(const Tree& tree, const std::string& path, std::vector<const File*>& headers) {
+/// The header and those it takes in, however deep, as far as they lie in folders whose headers are all for users.
+void add_includes(const Tree& tree, const std::string& path, std::set<std::string>& seen) {
   const File* file = find_file(tree, path);
-  if (file == nullptr) return;
+  if (file == nullptr || !seen.insert(path).second) return;
   for (const Include& include : find_includes(*file)) {
-    if (include.target == "libamp/ops/ops.h") {
-      add_includes(tree, include.target, headers);
-    } else if (const File* header = find_file(tree, include.target)) {
-      headers.push_back(header);
-    }
+    const bool is_inner = std::find(std::begin(kInner), std::end(kInner), include.target) != std::end(kInner);
+    const bool is_named = path == "libamp/amp.h";
+    if (!is_inner && (is_named || starts_with_any(include.target, kFollowed))) add_includes(tree, include.target, seen);
   }
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-/// Public headers, sorted by path, each once.
+/// Public headers, sorted by path, each once; without those that only take in others.
 std::vector<const File*> public_headers(const Tree& tree) {
+  std::set<std::string> seen;
+  add_includes(tree, "libamp/amp.h", seen);
+  for (const std::string_view path : kBelow) seen.emplace(path);
   std::vector<const File*> headers;
-  for (const std::string_view path : kBelow)
-    if (const File* file = find_file(tree, path)) headers.push_back(file);
-  add_includes(tree, "libamp/amp.h", headers);
-  std::sort(headers.begin(), headers.end(), [](const File* a, const File* b) { return a->path < b->path; });
-  headers.erase(std::unique(headers.begin(), headers.end()), headers.end());
+  for (const std::string& path : seen) {
+    const File* file = find_file(tree, path);
+    if (file != nullptr && !read_header(file->text).declarations.empty()) headers.push_back(file);
+  }
   return headers;
 }
 
@@ -105,7 +112,10 @@ std::string paragraph(const std::vector<std::string>& lines, const std::string& 
       text += indent + "```\n\n";
     }
     in_code = is_code;
-    if (is_code) {
+    if (line.empty()) {
+      flush();
+      text += "\n";
+    } else if (is_code) {
       text += indent + line.substr(4) + "\n";
     } else {
       joined += (joined.empty() ? "" : " ") + line;
@@ -197,6 +207,7 @@ std::vector<Page> make_api_pages(const Tree& tree) {
     page += render_header(*header);
     const std::vector<std::string> opening = read_header(header->text).opening;
     std::string first = paragraph(opening, "");
+    first.resize(std::min(first.find('\n'), first.size() - 1) + 1);
     first = first.substr(0, std::min(first.find(". "), first.size() - 1));
     index += "- `" + header->path + "`: " + first + (first.ends_with(".") ? "\n" : ".\n");
   }

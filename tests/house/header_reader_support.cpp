@@ -63,8 +63,12 @@ class Reader {
 
   HeaderApi read() {
     HeaderApi api;
-    while (at_ < lines_.size() && lines_[at_].starts_with("//"))
-      api.opening.emplace_back(trim(lines_[at_++].substr(2)));
+    for (; at_ < lines_.size() && lines_[at_].starts_with("//"); ++at_) {
+      const std::string_view line = lines_[at_].substr(2);
+      // Examples stand two or more to the right of the words; four make them code, as in `///` comments.
+      const bool is_code = line.starts_with("   ") && !trim(line).empty();
+      api.opening.push_back(is_code ? "    " + std::string(line.substr(3)) : std::string(trim(line)));
+    }
     read_scope(api.declarations, "", true);
     return api;
   }
