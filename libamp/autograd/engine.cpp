@@ -186,13 +186,28 @@ class Run {
     if (--pending.missing == 0) ready_.push(edge.node);
   }
 
+  // What a hook returns takes the place of the gradient.
+  template <typename Whose>
+  static void check_replaced(const Tensor& replaced, const Tensor& gradient, Whose whose) {
+    if (!(replaced.sizes() == gradient.sizes()) || !replaced.is_floating_point())
+      fail(ErrorCode::runtime, "register_hook",
+           "the hook of " + whose() + " returned a wrong gradient: got " + describe(replaced) + ", need " +
+               describe(gradient));
+  }
+
   void deliver_to_leaf(const std::shared_ptr<TensorImpl>& impl, Tensor gradient, const Node* from) {
     const Tensor leaf{impl};
     AutogradMeta& meta = autograd_meta(leaf);
     if (gradient.dtype() != leaf.dtype())
       gradient = cast(gradient, leaf.dtype(), CastKind::gradient, from != nullptr ? from->op : OpId::none);
     for (const auto& hook : meta.leaf_hooks)
-      if (Tensor replaced = hook(gradient); replaced.defined()) gradient = replaced;
+      if (Tensor replaced = hook(gradient); replaced.defined()) {
+        check_replaced(replaced, gradient, [&] {
+          const std::string_view name = observe::text(meta.name);
+          return name.empty() ? "leaf " + describe(leaf) : "leaf '" + std::string(name) + "'";
+        });
+        gradient = replaced;
+      }
     if (observe::active() && step_clock::sampled() && meta.name != 0 && !(from != nullptr && from->op == OpId::to))
       announce::tensor_stats(gradient, meta.name, TensorRole::gradient, OpId::none, announce::loss_scale());
     if (capturing_) {
@@ -232,7 +247,11 @@ class Run {
     pending.grads.resize(node->outputs.size());
     for (const auto& [output, hook] : node->hooks)
       if (Tensor& slot = pending.grads[output]; slot.defined())
-        if (Tensor replaced = hook(slot); replaced.defined()) slot = replaced;
+        if (Tensor replaced = hook(slot); replaced.defined()) {
+          check_replaced(replaced, slot,
+                         [&] { return "output " + std::to_string(output) + " of " + std::string(name_of(*node)); });
+          slot = replaced;
+        }
     if (const auto found = node_targets_.find(node.get()); found != node_targets_.end())
       for (const auto& [output, i] : found->second) captured_[i] = pending.grads[output];
     const bool nothing =

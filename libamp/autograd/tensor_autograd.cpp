@@ -27,6 +27,9 @@ void Tensor::set_grad(const Tensor& gradient) const {
   if (gradient.defined() && !(gradient.sizes() == own))
     fail(ErrorCode::runtime, "set_grad",
          "gradient has the wrong shape: got " + describe(gradient) + ", need " + to_string(own));
+  if (gradient.defined() && gradient.dtype() != dtype())
+    fail(ErrorCode::runtime, "set_grad",
+         "gradient has the wrong dtype: got " + describe(gradient) + ", need " + std::string(amp::name(dtype())));
   autograd_meta(*this).grad = gradient;
 }
 

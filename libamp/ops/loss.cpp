@@ -2,7 +2,11 @@
 #include "libamp/ops/loss.h"
 
 #include <cmath>
+#include <cstdio>
+#include <mutex>
 #include <numbers>
+#include <set>
+#include <string>
 
 #include "libamp/dispatch/run_op.h"
 #include "libamp/ops/math.h"
@@ -21,6 +25,18 @@ Attributes reduced(std::string_view reduction, const char* where) {
 Tensor run1(OpId op, Tensors inputs, Attributes attributes) {
   return run_op1({op, std::move(inputs), std::move(attributes), {}});
 }
+// Broadcasting a loss is legal, and seldom meant. Each text is printed once, as Python does with its warnings.
+void warn_if_sizes_differ(const Tensor& input, const Tensor& target, const char* where) {
+  if (!input.defined() || !target.defined() || input.sizes() == target.sizes()) return;
+  const std::string text = std::string("[") + where + "] Using a target size (" + to_string(target.sizes()) +
+                           ") that is different to the input size (" + to_string(input.sizes()) +
+                           "). This will likely lead to incorrect results due to broadcasting. Please ensure they have "
+                           "the same size.";
+  static std::mutex mutex;
+  static std::set<std::string> printed;
+  const std::lock_guard lock(mutex);
+  if (printed.insert(text).second) std::fprintf(stderr, "libamp warning: %s\n", text.c_str());
+}
 void require_same_sizes(const Tensor& input, const Tensor& target, const char* where, ErrorCode code) {
   if (!(input.sizes() == target.sizes()))
     fail(code, where, "target must have the input's shape: got " + describe(target) + " for " + describe(input));
@@ -29,20 +45,24 @@ void require_same_sizes(const Tensor& input, const Tensor& target, const char* w
 }  // namespace
 
 Tensor mse_loss(const Tensor& input, const Tensor& target, std::string_view reduction) {
+  warn_if_sizes_differ(input, target, "mse_loss");
   return run1(OpId::mse_loss, {input, target}, reduced(reduction, "mse_loss"));
 }
 Tensor l1_loss(const Tensor& input, const Tensor& target, std::string_view reduction) {
+  warn_if_sizes_differ(input, target, "l1_loss");
   return run1(OpId::l1_loss, {input, target}, reduced(reduction, "l1_loss"));
 }
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, std::string_view reduction, double beta) {
   if (!(beta >= 0))
     fail(ErrorCode::runtime, "smooth_l1_loss", "beta must not be negative: got " + std::to_string(beta));
+  warn_if_sizes_differ(input, target, "smooth_l1_loss");
   Attributes attributes = reduced(reduction, "smooth_l1_loss");
   attributes.set("beta", beta);
   return run1(OpId::smooth_l1_loss, {input, target}, std::move(attributes));
 }
 Tensor huber_loss(const Tensor& input, const Tensor& target, std::string_view reduction, double delta) {
   if (!(delta > 0)) fail(ErrorCode::runtime, "huber_loss", "delta must be positive: got " + std::to_string(delta));
+  warn_if_sizes_differ(input, target, "huber_loss");
   Attributes attributes = reduced(reduction, "huber_loss");
   attributes.set("delta", delta);
   return run1(OpId::huber_loss, {input, target}, std::move(attributes));

@@ -3,6 +3,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "libamp/autograd/autograd.h"
+#include "libamp/core/observer.h"
 #include "libamp/ops/ops.h"
 
 using namespace amp;
@@ -126,6 +127,37 @@ TEST_CASE("hooks see and may replace gradients, of leaves and of results") {
   CHECK(seen == std::vector<double>{1, 1});
   CHECK(x.grad().to_vector() == std::vector<double>{20, 20});
   CHECK(y.grad().to_vector() == std::vector<double>{1, 1});
+}
+
+TEST_CASE("a hook must return a gradient of the same shape, and a floating one") {
+  const Tensor x = leaf({1, 2});
+  x.set_name(observe::intern("weight"));
+  const Tensor bad[] = {ones({1}), ones({2, 1}), ones({2}, {.dtype = DType::int64})};
+  Tensor returned;
+  register_hook(x, [&](const Tensor&) { return returned; });
+  for (const Tensor& b : bad) {
+    returned = b;
+    CHECK_THROWS_WITH((x * 2.0).sum().backward(), ContainsSubstring("the hook of leaf 'weight' returned"));
+  }
+  CHECK_FALSE(x.grad().defined());
+  for (const Tensor& b : bad) {
+    returned = {};
+    const Tensor y = x * 2.0;
+    register_hook(y, [&](const Tensor&) { return b; });
+    CHECK_THROWS_WITH(y.sum().backward(), ContainsSubstring("the hook of output 0 of mul returned"));
+  }
+  returned = tensor({3, 4});
+  (x * 2.0).sum().backward();
+  CHECK(x.grad().to_vector() == std::vector<double>{3, 4});
+}
+
+TEST_CASE("set_grad takes a gradient of the tensor's shape and dtype") {
+  const Tensor x = leaf({1, 2});
+  CHECK_THROWS_WITH(x.set_grad(ones({1})), ContainsSubstring("wrong shape"));
+  CHECK_THROWS_WITH(x.set_grad(ones({2}).half()), ContainsSubstring("wrong dtype: got float16[2]"));
+  CHECK_FALSE(x.grad().defined());
+  x.set_grad(ones({2}));
+  CHECK(x.grad().to_vector() == std::vector<double>{1, 1});
 }
 
 TEST_CASE("a gradient takes the dtype of what it is for") {

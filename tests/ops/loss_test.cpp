@@ -5,6 +5,7 @@
 
 #include "libamp/autocast/scope.h"
 #include "tests/support/gradcheck.h"
+#include "tests/support/printed.h"
 
 using namespace amp;
 using amp::test::gradcheck;
@@ -226,6 +227,24 @@ TEST_CASE("gradients of distances and margin losses agree with difference quotie
     INFO(c.name);
     CHECK(gradcheck(c.run, c.inputs) == "");
     CHECK(gradgradcheck(squared(c.run), c.inputs, 1e-4) == "");
+  }
+}
+
+TEST_CASE("a target that has to be broadcast gets a warning, once") {
+  const Tensor x = ones({7, 11}), row = ones({7, 1});
+  const std::pair<const char*, std::function<void(const Tensor&)>> losses[] = {
+      {"mse_loss", [&](const Tensor& t) { mse_loss(x, t); }},
+      {"l1_loss", [&](const Tensor& t) { l1_loss(x, t); }},
+      {"smooth_l1_loss", [&](const Tensor& t) { smooth_l1_loss(x, t); }},
+      {"huber_loss", [&](const Tensor& t) { huber_loss(x, t); }},
+  };
+  for (const auto& [name, run] : losses) {
+    INFO(name);
+    CHECK(testing::printed([&] { run(x); }) == "");
+    CHECK(testing::printed([&] { run(row); })
+              .starts_with(std::string("libamp warning: [") + name +
+                           "] Using a target size ([7, 1]) that is different to the input size ([7, 11])."));
+    CHECK(testing::printed([&] { run(row); }) == "");
   }
 }
 

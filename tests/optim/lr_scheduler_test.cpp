@@ -1,14 +1,12 @@
 // Schedulers: the chained form against the closed form, PyTorch's published examples, groups, state, warnings.
 #include "libamp/optim/lr_scheduler.h"
 
-#include <unistd.h>
-
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <cstdio>
 #include <numbers>
 
 #include "libamp/optim/lr_sequence.h"
+#include "tests/support/printed.h"
 #include "tests/support/toy_training.h"
 
 using namespace amp;
@@ -67,23 +65,6 @@ const Row kRows[] = {
 };
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-12; }
-
-// What f prints on standard error.
-std::string printed(const std::function<void()>& f) {
-  std::fflush(stderr);
-  std::FILE* file = std::tmpfile();
-  const int before = dup(2);
-  dup2(fileno(file), 2);
-  f();
-  std::fflush(stderr);
-  dup2(before, 2);
-  close(before);
-  std::string text(static_cast<std::size_t>(lseek(fileno(file), 0, SEEK_END)), '\0');
-  std::rewind(file);
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  std::fclose(file);
-  return text;
-}
 
 }  // namespace
 
