@@ -13,6 +13,9 @@
 namespace amp::data {
 namespace {
 
+// Batches made ahead: more is a mistake, and room for them is taken at once.
+constexpr int kMostAhead = 1 << 20;
+
 Tensor number(std::int64_t value) { return from_memory(&value, {}, DType::int64); }
 
 }  // namespace
@@ -29,6 +32,8 @@ class DataLoader::Epoch {
     need(options.batch_size >= 1, "batch_size", options.batch_size, "1 or more");
     need(options.num_workers >= 0, "num_workers", options.num_workers, "0 or more");
     need(options.prefetch_factor >= 1, "prefetch_factor", options.prefetch_factor, "1 or more");
+    need(options.num_workers == 0 || options.prefetch_factor <= kMostAhead / options.num_workers, "prefetch_factor",
+         options.prefetch_factor, "num_workers * prefetch_factor of at most 1048576");
     size_ = dataset_->size();
   }
 
@@ -37,6 +42,7 @@ class DataLoader::Epoch {
   }
 
   void begin() {
+    ++loop_;
     close();
     if (running_) {
       ++epoch_;
@@ -93,6 +99,7 @@ class DataLoader::Epoch {
   [[nodiscard]] std::int64_t epoch() const { return epoch_; }
   [[nodiscard]] std::int64_t position() const { return position_; }
   [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
+  [[nodiscard]] std::int64_t loop() const { return loop_; }
   [[nodiscard]] const Batch& batch() const { return batch_; }
   [[nodiscard]] bool at_end() const { return at_end_; }
 
@@ -117,7 +124,8 @@ class DataLoader::Epoch {
   DataLoaderOptions options_;
   std::int64_t size_ = 0;
   std::int64_t epoch_ = 0, position_ = 0;
-  bool running_ = false;  // a loop has begun this epoch
+  std::int64_t loop_ = 0;  // counts the loops that have begun
+  bool running_ = false;   // a loop has begun this epoch
   bool at_end_ = true;
   std::vector<std::int64_t> order_;
   Batch batch_;
@@ -137,15 +145,22 @@ std::int64_t DataLoader::position() const { return epoch_->position(); }
 
 DataLoader::Iterator DataLoader::begin() {
   epoch_->begin();
-  return Iterator(epoch_.get());
+  return Iterator(epoch_.get(), epoch_->loop());
 }
 
-const Batch& DataLoader::Iterator::operator*() const { return epoch_->batch(); }
+DataLoader::Epoch& DataLoader::Iterator::current() const {
+  if (loop_ != epoch_->loop())
+    fail(ErrorCode::runtime, "DataLoader",
+         "another loop over this loader has begun; use one loader a loop: got an iterator of loop " +
+             std::to_string(loop_) + ", need loop " + std::to_string(epoch_->loop()));
+  return *epoch_;
+}
+const Batch& DataLoader::Iterator::operator*() const { return current().batch(); }
 DataLoader::Iterator& DataLoader::Iterator::operator++() {
-  epoch_->advance();
+  current().advance();
   return *this;
 }
-bool DataLoader::Iterator::at_end() const { return epoch_->at_end(); }
+bool DataLoader::Iterator::at_end() const { return current().at_end(); }
 
 std::map<std::string, Tensor> DataLoader::state_dict() const {
   std::map<std::string, Tensor> state;

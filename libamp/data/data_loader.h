@@ -25,13 +25,15 @@ struct DataLoaderOptions {
 
 /// `for (const auto& [input, target] : loader)` runs over one epoch; each such loop is the next one. Batches are the
 /// same for any number of workers. An exception of the data set arrives where its batch would have. Leaving a loop
-/// early is fine: the threads end with the next loop, or with the loader.
+/// early is fine: the threads end with the next loop, or with the loader. A loader has one loop at a time: once begin()
+/// was called again, the iterators from before throw Error(runtime) wherever they are used.
 ///
 /// state_dict() inside a loop names the batch after the one at hand; a loader of the same data set and options that
 /// loads it begins its next loop there. Not thread-safe.
 class DataLoader {
  public:
-  /// Throws Error(value) for a batch size or prefetch factor below 1, a negative number of workers, and no data set.
+  /// Throws Error(value) for a batch size or prefetch factor below 1, a negative number of workers, more than 2^20
+  /// batches ahead, and no data set.
   explicit DataLoader(std::shared_ptr<const Dataset> dataset, const DataLoaderOptions& options = {});
   template <std::derived_from<Dataset> D>
   explicit DataLoader(D dataset, const DataLoaderOptions& options = {})
@@ -69,9 +71,11 @@ class DataLoader {
 
    private:
     friend DataLoader;
-    explicit Iterator(Epoch* epoch) : epoch_(epoch) {}
+    Iterator(Epoch* epoch, std::int64_t loop) : epoch_(epoch), loop_(loop) {}
     [[nodiscard]] bool at_end() const;
+    [[nodiscard]] Epoch& current() const;
     Epoch* epoch_;
+    std::int64_t loop_;  // the loader's count of loops when this one began
   };
   /// Begins the next epoch, or goes on with the one that was loaded. Ends a loop that was left before.
   Iterator begin();

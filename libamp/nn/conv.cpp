@@ -16,6 +16,17 @@ Shape weight_sizes(std::int64_t first, std::int64_t second, const Shape& kernel)
   return sizes;
 }
 
+void check_padding(const ConvArguments& arguments, int spatial, const char* where) {
+  const std::string text(arguments.padding.mode());
+  if (!text.empty() && text != "same" && text != "valid")
+    fail(ErrorCode::value, where, "padding: got '" + text + "', need 'valid', 'same' or numbers");
+  if (text != "same") return;
+  for (const std::int64_t s : arguments.stride.expand(spatial, where))
+    if (s != 1)
+      fail(ErrorCode::value, where,
+           "padding='same' needs stride 1: got " + to_string(arguments.stride.expand(spatial, where)));
+}
+
 void check_channels(std::int64_t in, std::int64_t out, std::int64_t groups, const char* where) {
   if (groups < 1 || in % groups != 0 || out % groups != 0)
     fail(ErrorCode::value, where,
@@ -34,6 +45,7 @@ Conv::Conv(int spatial, std::int64_t in_channels, std::int64_t out_channels, con
   if (mode != "zeros" && mode != "reflect" && mode != "replicate" && mode != "circular")
     fail(ErrorCode::value, where,
          "padding_mode: got '" + mode + "', need 'zeros', 'reflect', 'replicate' or 'circular'");
+  check_padding(arguments, spatial, where);
   const Shape sizes = weight_sizes(out_channels, in_channels / arguments.groups, kernel_size.expand(spatial, where));
   weight = register_parameter("weight", new_weight(sizes));
   if (arguments.bias) bias = register_parameter("bias", new_bias(out_channels, weight));

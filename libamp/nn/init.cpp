@@ -44,10 +44,14 @@ const Tensor& zeros_(const Tensor& tensor) { return constant_(tensor, 0); }
 const Tensor& ones_(const Tensor& tensor) { return constant_(tensor, 1); }
 
 const Tensor& uniform_(const Tensor& tensor, double low, double high) {
+  if (!(low <= high))
+    fail(ErrorCode::value, "uniform_",
+         "needs a lower end not above the upper one: got " + std::to_string(low) + " and " + std::to_string(high));
   return fill(tensor, [&](const Shape& sizes) { return rand(sizes).mul_(high - low).add_(low); });
 }
 
 const Tensor& normal_(const Tensor& tensor, double mean, double std) {
+  if (!(std >= 0)) fail(ErrorCode::value, "normal_", "std must not be negative: got " + std::to_string(std));
   return fill(tensor, [&](const Shape& sizes) { return randn(sizes).mul_(std).add_(mean); });
 }
 

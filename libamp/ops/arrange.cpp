@@ -20,6 +20,14 @@ Tensor index_tensor(const std::vector<std::int64_t>& values) {
   return from_memory(values.data(), {static_cast<std::int64_t>(values.size())}, DType::int64);
 }
 
+// The list of what is joined stays short, so that too large a result fails as any other that finds no memory.
+Tensor repeat_one(const Tensor& input, std::int64_t times, int dim) {
+  constexpr std::int64_t kAtOnce = 1024;
+  if (times <= kAtOnce) return cat(Tensors(static_cast<std::size_t>(times), input), dim);
+  const Tensor most = repeat_one(cat(Tensors(kAtOnce, input), dim), times / kAtOnce, dim);
+  return times % kAtOnce == 0 ? most : cat({most, repeat_one(input, times % kAtOnce, dim)}, dim);
+}
+
 Tensor roll_one(const Tensor& input, std::int64_t shift, std::int64_t dim) {
   const std::int64_t n = input.size(dim);
   if (n == 0) return input;
@@ -54,12 +62,21 @@ Tensor repeat(const Tensor& input, const Shape& repeats) {
   for (int d = 0; d < repeats.size() - input.dim(); ++d) sizes.push_back(1);
   for (const auto n : input.sizes()) sizes.push_back(n);
   Tensor result = reshape(input, sizes);
+  Shape repeated;
+  for (int d = 0; d < sizes.size(); ++d) {
+    std::int64_t size = 0;
+    if (__builtin_mul_overflow(sizes[d], repeats[d], &size))
+      fail(ErrorCode::runtime, "repeat",
+           "the result is too large: got " + to_string(repeats) + " of " + describe(input));
+    repeated.push_back(std::max<std::int64_t>(size, 0));
+  }
+  numel_of(repeated);  // throws for too many elements
   for (int d = repeats.size() - 1; d >= 0; --d) {
     if (repeats[d] < 0) fail(ErrorCode::runtime, "repeat", "needs numbers from 0: got " + to_string(repeats));
     if (repeats[d] == 0)
       result = narrow(result, d, 0, 0);
     else if (repeats[d] > 1)
-      result = cat(Tensors(static_cast<std::size_t>(repeats[d]), result), d);
+      result = repeat_one(result, repeats[d], d);
   }
   return result.impl()->storage == input.impl()->storage ? clone(result) : result;
 }

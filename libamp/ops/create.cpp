@@ -189,6 +189,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& sizes, const Te
                 [&](std::int64_t i) { return low + static_cast<std::int64_t>(stream.bits(i) % range); });
 }
 Tensor randperm(std::int64_t n) {
+  if (n < 0) fail(ErrorCode::runtime, "randperm", "n must not be negative: got " + std::to_string(n));
   Tensor t = arange(n);
   const Stream stream(n);
   auto* values = t.data<std::int64_t>();

@@ -323,9 +323,13 @@ const Tensor& Tensor::cumprod_(std::int64_t dim) const {
   return in_place(OpId::cumprod, *this, {}, {{"dim", Shape{dim}}});
 }
 const Tensor& Tensor::uniform_(double from, double to) const {
+  if (!(from <= to))
+    fail(ErrorCode::runtime, "uniform_",
+         "needs a lower end not above the upper one: got " + std::to_string(from) + " and " + std::to_string(to));
   return copy_(rand(sizes(), {.dtype = DType::float64}) * (to - from) + from);
 }
 const Tensor& Tensor::normal_(double mean, double std) const {
+  if (!(std >= 0)) fail(ErrorCode::runtime, "normal_", "std must not be negative: got " + std::to_string(std));
   return copy_(randn(sizes(), {.dtype = DType::float64}) * std + mean);
 }
 const Tensor& Tensor::bernoulli_(double p) const { return copy_(bernoulli(full(sizes(), p))); }

@@ -175,7 +175,7 @@ Tensor narrow(const Tensor& input, std::int64_t dim, std::int64_t start, std::in
   if (input.dim() == 0) fail(ErrorCode::runtime, "narrow", "cannot narrow a 0-dim tensor");
   const std::int64_t size = input.sizes()[at];
   const std::int64_t first = start < 0 ? start + size : start;
-  if (first < 0 || length < 0 || first + length > size)
+  if (first < 0 || length < 0 || first > size || length > size - first)
     fail(ErrorCode::index, "narrow",
          "range leaves dim " + std::to_string(at) + " of " + describe(input) + ": got start " + std::to_string(start) +
              ", length " + std::to_string(length));

@@ -128,12 +128,15 @@ LambdaLR::LambdaLR(Optimizer& optimizer, std::vector<LRLambda> lr_lambdas, std::
   if (lambdas_.size() != optimizer.group_count())
     fail(ErrorCode::value, "LambdaLR",
          fmt::format("got {} functions, need one for each of {} groups", lambdas_.size(), optimizer.group_count()));
+  for (const LRLambda& lambda : lambdas_)
+    if (!lambda) fail(ErrorCode::value, "LambdaLR", "got an empty function");
   start();
 }
 double LambdaLR::next(std::size_t group, double) const { return base_lr(group) * lambdas_[group](last_epoch()); }
 
 MultiplicativeLR::MultiplicativeLR(Optimizer& optimizer, LRLambda lr_lambda, std::int64_t last_epoch)
     : LRScheduler(optimizer, "MultiplicativeLR", last_epoch), lambda_(std::move(lr_lambda)) {
+  if (!lambda_) fail(ErrorCode::value, "MultiplicativeLR", "got an empty function");
   start();
 }
 double MultiplicativeLR::next(std::size_t, double lr) const {

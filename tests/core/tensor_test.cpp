@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "libamp/autograd/autograd.h"
@@ -119,4 +120,14 @@ TEST_CASE("methods of an undefined tensor throw") {
     CHECK_THROWS_WITH(call(Tensor()), ContainsSubstring("got none"));
   }
   CHECK_FALSE(Tensor().requires_grad());
+}
+
+TEST_CASE("narrow refuses every range that leaves the dim") {
+  const Tensor x = arange(6);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const auto& [start, length] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {1, kMost}, {0, kMost}, {kMost, 1}, {kMost, kMost}, {6, 1}, {7, 0}, {-7, 1}, {-kMost, 1}, {0, -1}})
+    CHECK_THROWS_AS(x.narrow(0, start, length), Error);
+  CHECK(x.narrow(0, 6, 0).numel() == 0);
+  CHECK(x.narrow(0, -2, 2).to_vector() == std::vector<double>{4, 5});
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <limits>
 #include <set>
 #include <thread>
 
@@ -55,6 +56,32 @@ class Watched : public data::Dataset {
 };
 
 }  // namespace
+
+TEST_CASE("a loop whose loader begins another one ends with an error", "[data]") {
+  for (const int workers : {0, 2}) {
+    DataLoader loader(numbers(6), {.batch_size = 2, .num_workers = workers});
+    int outer = 0, inner = 0;
+    const std::string nested = error_message([&] {
+      for ([[maybe_unused]] const auto& a : loader) {
+        ++outer;
+        for ([[maybe_unused]] const auto& b : loader) ++inner;
+      }
+    });
+    CHECK(nested.find("another loop over this loader has begun; use one loader a loop") != std::string::npos);
+    CHECK((outer == 1 && inner == 3));
+
+    auto first = loader.begin();
+    auto peek = loader.begin();
+    CHECK(error_code([&] { ++first; }) == ErrorCode::runtime);
+    CHECK(error_code([&] { (void)*first; }) == ErrorCode::runtime);
+    CHECK(error_code([&] { (void)(first == loader.end()); }) == ErrorCode::runtime);
+    CHECK((*peek)[0].defined());
+    int left = 0;
+    for (; peek != loader.end(); ++peek) ++left;
+    CHECK(left == 3);
+    CHECK(epoch_of(loader).size() == 3);
+  }
+}
 
 TEST_CASE("batches come in order, the last one short or left out", "[data]") {
   DataLoader loader(numbers(7), {.batch_size = 3});
@@ -232,5 +259,6 @@ TEST_CASE("options that cannot be are refused", "[data]") {
   CHECK(code({.batch_size = 0}) == ErrorCode::value);
   CHECK(code({.num_workers = -1}) == ErrorCode::value);
   CHECK(code({.prefetch_factor = 0}) == ErrorCode::value);
+  CHECK(code({.num_workers = 2, .prefetch_factor = std::numeric_limits<int>::max()}) == ErrorCode::value);
   CHECK(error_code([] { DataLoader(std::shared_ptr<const data::Dataset>()); }) == ErrorCode::value);
 }

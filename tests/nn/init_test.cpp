@@ -179,7 +179,8 @@ TEST_CASE("initialisers refuse what they cannot fill", "[nn]") {
            [&] { init::orthogonal_(line); }, [&] { init::sparse_(line, 0.1); }, [&] { init::xavier_normal_(line); },
            [&] { init::kaiming_normal_(matrix, 0, "fan"); },
            [&] { init::kaiming_normal_(matrix, 0, "fan_in", "sine"); },
-           [&] { init::trunc_normal_(matrix, 0, 1, 2, 2); }})
+           [&] { init::trunc_normal_(matrix, 0, 1, 2, 2); }, [&] { init::uniform_(matrix, 1, 0); },
+           [&] { init::normal_(matrix, 0, -1); }})
     CHECK(error_code(call) == ErrorCode::value);
   CHECK(init::calculate_gain("leaky_relu", 3) == std::sqrt(0.2));
   CHECK(init::calculate_gain("selu") == 0.75);

@@ -339,3 +339,11 @@ TEST_CASE("a small convolutional network learns under autocast with a scaler", "
     CHECK(last < 0.5 * first);
   }
 }
+
+TEST_CASE("convolutions check padding when they are made") {
+  CHECK_THROWS_AS(nn::Conv2d(1, 1, {3}, {.padding = "sane"}), Error);
+  CHECK_THROWS_AS(nn::Conv1d(1, 1, {3}, {.stride = 2, .padding = "same"}), Error);
+  CHECK_THROWS_AS(nn::Conv2d(1, 1, {3}, {.stride = {1, 2}, .padding = "same"}), Error);
+  CHECK_NOTHROW(nn::Conv2d(1, 1, {3}, {.stride = 2, .padding = "valid"}));
+  CHECK_NOTHROW(nn::Conv2d(1, 1, {3}, {.padding = "same"}));
+}

@@ -42,6 +42,11 @@ TEST_CASE("flip, roll, rot90, repeat and tile") {
   CHECK(numbers(repeat_interleave(row({1, 2, 3}), tensor({0, 2, 1}, {.dtype = kInt64}))) == V{2, 2, 3});
   CHECK_THROWS_WITH(flip(x, {0, 0}), ContainsSubstring("more than once"));
   CHECK_THROWS_AS(repeat(x, {2}), Error);
+  CHECK_THROWS_AS(repeat(x, {std::int64_t{1} << 62, 8}), Error);
+  CHECK_THROWS_AS(repeat(x, {1, std::numeric_limits<std::int64_t>::max()}), Error);
+  CHECK_THROWS_AS(repeat(x, {1, std::int64_t{1} << 50}), Error);
+  CHECK(repeat(row({1, 2}), {5000}).sizes() == Shape{10000});
+  CHECK(sum(repeat(row({1, 2}), {5000})).item() == 15000);
 }
 
 TEST_CASE("diagonals, grids, dims in other places") {

@@ -1,6 +1,7 @@
 // Tensor's methods are the functions of their names; in-place forms write what the functions return.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 #include <functional>
 
 #include "libamp/autocast/scope.h"
@@ -155,6 +156,18 @@ TEST_CASE("in-place methods write what the functions return") {
     CHECK(same(target, c.expected));
     CHECK(target.version() > before);
   }
+}
+
+TEST_CASE("random values need a range that is one") {
+  const Tensor x = zeros({3});
+  CHECK_THROWS_AS(x.uniform_(2, 1), Error);
+  CHECK_THROWS_AS(x.uniform_(0, std::nan("")), Error);
+  CHECK_THROWS_AS(x.normal_(0, -1), Error);
+  CHECK(x.to_vector() == std::vector<double>(3, 0.0));
+  CHECK(x.uniform_(1, 1).to_vector() == std::vector<double>(3, 1.0));
+  CHECK(x.normal_(2, 0).to_vector() == std::vector<double>(3, 2.0));
+  CHECK_THROWS_AS(randperm(-1), Error);
+  CHECK(randperm(0).numel() == 0);
 }
 
 TEST_CASE("random in-place methods") {

@@ -277,3 +277,9 @@ TEST_CASE("the warning about order knows of skipped steps", "[optim]") {
   CHECK(text.find("[StepLR] scheduler.step() was called before optimizer.step()") != std::string::npos);
   CHECK(text.find("libamp warning") == text.rfind("libamp warning"));
 }
+
+TEST_CASE("an empty function is refused", "[optim]") {
+  Bench bench;
+  CHECK(error_code([&] { LambdaLR scheduler(bench.optimizer, LRLambda()); }) == ErrorCode::value);
+  CHECK(error_code([&] { MultiplicativeLR scheduler(bench.optimizer, LRLambda()); }) == ErrorCode::value);
+}
