@@ -127,7 +127,7 @@ TEST_CASE("narrow refuses every range that leaves the dim") {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   for (const auto& [start, length] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {1, kMost}, {0, kMost}, {kMost, 1}, {kMost, kMost}, {6, 1}, {7, 0}, {-7, 1}, {-kMost, 1}, {0, -1}})
-    CHECK_THROWS_AS(x.narrow(0, start, length), Error);
+    CHECK_THROWS_WITH(x.narrow(0, start, length), Catch::Matchers::ContainsSubstring("range leaves dim"));
   CHECK(x.narrow(0, 6, 0).numel() == 0);
   CHECK(x.narrow(0, -2, 2).to_vector() == std::vector<double>{4, 5});
 }
