@@ -1,5 +1,5 @@
-// Findings in the values: gradients that flush to zero without a scaler or are not finite because they never were
-// cleared, and values that are not finite before any gradient is.
+// Findings in the values: gradients that flush to zero without a scaler or at too small a scale, or are not finite
+// because they never were cleared, and values that are not finite before any gradient is.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +25,9 @@ constexpr std::uint64_t kFewElements = 64;
 /// those three bins is far beyond the tail of a distribution that fits.
 constexpr double kCutOffShare = 0.10;
 constexpr int kCutOffFirst = -24, kCutOffLast = -22;
+
+/// No scale beyond this is advised: what needs more has underflowed before it is rounded to float16.
+constexpr double kLargestAdvised = 0x1p24;
 
 struct GradientSum {
   std::uint64_t kept = 0, flushed = 0, cut_off = 0;
@@ -131,6 +134,80 @@ void find_underflow(const Answers& answers, std::vector<Finding>& findings) {
   findings.push_back(std::move(finding));
 }
 
+/// The gradients counted at the scale that the last sampled step that was not skipped ran with: what skipped steps lose
+/// is lost anyway, and a scale that has been left since can not be bettered.
+struct ScaledGradients {
+  double scale = 0, max_abs = 0;
+  GradientSum all;
+  std::map<std::string, GradientSum> by_name;
+};
+
+ScaledGradients sum_scaled(const Answers& answers) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> applied;  // by process and step
+  for (const ScaleRow& row : answers.loss_scale.rows)
+    if (!row.found_inf && !row.skipped && row.scale > 0) applied[{row.pid, row.step}] = row.scale;
+  const auto counted = [&](const TensorRow& row) {
+    if (row.role != amp::TensorRole::gradient && row.role != amp::TensorRole::activation_gradient) return false;
+    if (row.dtype != amp::DType::float16 || !row.rounding || row.nonfinite() != 0) return false;
+    const auto at = applied.find({row.pid, row.step});
+    return at != applied.end() && std::abs(row.scale - at->second) <= 1e-6 * at->second;
+  };
+  ScaledGradients sums;
+  for (const TensorRow& row : answers.tensors)
+    if (counted(row)) sums.scale = row.scale;
+  for (const TensorRow& row : answers.tensors) {
+    if (!counted(row) || row.scale != sums.scale) continue;
+    add(sums.all, row);
+    add(sums.by_name[row.name], row);
+    sums.max_abs = std::max(sums.max_abs, row.max_abs.value_or(0));
+  }
+  return sums;
+}
+
+/// A scaler whose scale is too small loses gradients like none at all.
+void find_small_scale(const Answers& answers, std::vector<Finding>& findings) {
+  const LossScaleResult& history = answers.loss_scale;
+  if (history.rows.empty() || history.verdict == Verdict::collapse) return;
+  const ScaledGradients sums = sum_scaled(answers);
+  if (sums.all.flushed == 0) return;
+  const auto worst = std::max_element(sums.by_name.begin(), sums.by_name.end(), [](const auto& a, const auto& b) {
+    return a.second.flushed_share() < b.second.flushed_share();
+  });
+  const double share = sums.all.flushed_share(), worst_share = worst->second.flushed_share();
+  const bool one_is_lost = worst_share >= kFlushCritical && worst->second.flushed >= kFewElements;
+  if (share < kFlushWarning && !one_is_lost) return;
+
+  const double final_scale = history.final_scale.value_or(0);
+  double fits = 0;  // unknown where nothing is left to measure
+  if (sums.max_abs > 0) {
+    fits = std::ldexp(sums.scale, largest_shift(kNarrowRanges[0], sums.max_abs) - 1);
+    fits = std::min(fits, kLargestAdvised);
+    for (const ScaleRow& row : history.rows)  // a scale that overflowed is too large
+      if ((row.found_inf || row.skipped) && row.scale > sums.scale) fits = std::min(fits, row.scale / 2);
+    // No larger one fits, or the scale has grown to it already: nothing to advise.
+    if (fits < 2 * sums.scale || final_scale >= fits) return;
+  } else if (final_scale > sums.scale) {
+    return;  // it has grown since, and what flushes now was not measured
+  }
+  Finding finding(FindingId::fp16_underflow);
+  finding.title = fmt::format("Gradients flush to zero at a loss scale of {}", sums.scale);
+  if (share < kFlushCritical && !one_is_lost) finding.severity = Severity::warning;
+  finding.add("flushed_share", share);
+  finding.add("flushed", static_cast<std::int64_t>(sums.all.flushed));
+  finding.add("worst_tensor", worst->first);
+  finding.add("worst_tensor_flushed_share", worst_share);
+  finding.add("scale", sums.scale);
+  if (fits > 0) finding.add("scale_that_fits", fits);
+  finding.advice = fmt::format(
+      "The scale is too small for these gradients. Worst: {}. {}", worst->first,
+      fits > 0 ? fmt::format("The largest gradient in float16 is {:.3g} at that scale; a scale of {} keeps it in range "
+                             "with a factor of two to spare: start with GradScaler(init_scale = {}).",
+                             sums.max_abs, fits, fits)
+               : std::string("No non-zero value was left to tell the scale that fits: start with the default "
+                             "GradScaler(), which begins large and lowers its scale until it fits."));
+  findings.push_back(std::move(finding));
+}
+
 void find_nonfinite(const Answers& answers, std::vector<Finding>& findings) {
   const TensorRow* first = nullptr;
   std::uint64_t tensors = 0;
@@ -203,6 +280,7 @@ void find_uncleared(const Answers& answers, std::vector<Finding>& findings) {
 
 void find_gradient_findings(const Answers& answers, std::vector<Finding>& findings) {
   find_underflow(answers, findings);
+  find_small_scale(answers, findings);
   find_uncleared(answers, findings);
   find_buffers(answers, findings);
   find_nonfinite(answers, findings);

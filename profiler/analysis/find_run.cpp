@@ -6,6 +6,22 @@
 
 namespace ampprof::analysis {
 
+namespace {
+
+/// A program that fails this early may end before its first record is written.
+constexpr std::uint64_t kTooEarlyNs = 100'000'000;
+
+/// No op was seen, but that says nothing: its record may be among those that are missing.
+bool may_have_been_missed(const timeline::Timeline& timeline) {
+  if (!timeline.losses.empty()) return true;
+  for (const timeline::Process& process : timeline.processes)
+    if (!process.ended) return true;
+  const auto& end = timeline.target_end;
+  return end && (end->signal != 0 || end->exit_code != 0) && end->wall_ns < kTooEarlyNs;
+}
+
+}  // namespace
+
 void find_run_findings(const Answers& answers, std::vector<Finding>& findings) {
   const timeline::Timeline& timeline = answers.timeline;
   if (!timeline.losses.empty()) {
@@ -28,7 +44,9 @@ void find_run_findings(const Answers& answers, std::vector<Finding>& findings) {
     finding.advice = fmt::format(
         "Process {} ended without running its exit handlers; records of its last {} ms may be missing{}.",
         fmt::join(unended, ", "), capture::kFlushIntervalNs / 1'000'000,
-        timeline.unclosed_ranges != 0 ? fmt::format(", {} ranges had no end", timeline.unclosed_ranges) : "");
+        timeline.unclosed_ranges != 0
+            ? fmt::format(", {} range{} had no end", timeline.unclosed_ranges, timeline.unclosed_ranges == 1 ? "" : "s")
+            : "");
     finding.add("pids", std::move(unended));
     finding.add("unclosed_ranges", static_cast<std::int64_t>(timeline.unclosed_ranges));
     findings.push_back(std::move(finding));
@@ -39,6 +57,12 @@ void find_run_findings(const Answers& answers, std::vector<Finding>& findings) {
     finding.advice =
         "Nothing announced an op. If the program uses libamp, check that it was built with AMP_OBSERVE=ON and that its "
         "environment kept NVTX_INJECTION64_PATH.";
+    if (may_have_been_missed(timeline)) {
+      finding.title = "No op had been recorded when the program ended";
+      finding.advice =
+          "Nothing of libamp had been written yet when the records end, so whether the program uses it is not known. "
+          "Let it run longer, or end normally.";
+    }
     findings.push_back(std::move(finding));
     return;
   }

@@ -38,16 +38,35 @@ const TensorRow* first_bad_gradient(const Answers& answers, const SkipRun& run) 
   return nullptr;
 }
 
+bool sampled(const Answers& answers, const SkipRun& run) {
+  return std::any_of(answers.tensors.begin(), answers.tensors.end(), [&](const TensorRow& row) {
+    return row.pid == run.pid && row.step >= run.first_step && row.step <= run.last_step;
+  });
+}
+
+/// The run to speak of: the longest one. Where skips were occasional, those that were the search for a scale are not
+/// it.
+const SkipRun& main_run(const LossScaleResult& scale) {
+  const auto rank = [&](const SkipRun& run) {
+    const bool expected = scale.verdict == Verdict::occasional && (run.at_start || is_search(run));
+    return std::pair(!expected, run.skipped);
+  };
+  return *std::max_element(scale.runs.begin(), scale.runs.end(),
+                           [&](const SkipRun& a, const SkipRun& b) { return rank(a) < rank(b); });
+}
+
 void find_skips(const Answers& answers, std::vector<Finding>& findings) {
   const LossScaleResult& scale = answers.loss_scale;
   if (scale.runs.empty()) return;
-  const SkipRun& longest = *std::max_element(scale.runs.begin(), scale.runs.end(),
-                                             [](const SkipRun& a, const SkipRun& b) { return a.skipped < b.skipped; });
+  const SkipRun& longest = main_run(scale);
+  std::uint64_t at_start = 0;
+  double found_scale = 0;
   Finding finding(FindingId::overflow_skip);
   std::uint64_t skipped = 0;
   std::vector<std::string> runs;
   for (const SkipRun& run : scale.runs) {
     skipped += run.skipped;
+    if (run.at_start) at_start += run.skipped, found_scale = run.scale_after;
     if (runs.size() < 10)
       runs.push_back(fmt::format("{} consecutive skipped step{} from step {}, {}", run.skipped,
                                  run.skipped == 1 ? "" : "s", run.first_step, culprit(run)));
@@ -64,10 +83,10 @@ void find_skips(const Answers& answers, std::vector<Finding>& findings) {
     case Verdict::calibration:
       finding.severity = Severity::info;
       finding.title =
-          fmt::format("Calibration: {} step{} skipped until the scale fitted", skipped, skipped == 1 ? "" : "s");
+          fmt::format("Calibration: {} step{} skipped until the scale fitted", at_start, at_start == 1 ? "" : "s");
       finding.advice = fmt::format(
           "Normal at the start; {} overflowed first. Start with GradScaler(init_scale = {}) to skip nothing.",
-          longest.first_nonfinite.empty() ? "a parameter" : longest.first_nonfinite, longest.scale_after);
+          longest.first_nonfinite.empty() ? "a parameter" : longest.first_nonfinite, found_scale);
       break;
     case Verdict::stable:
       finding.severity = Severity::info;
@@ -105,6 +124,15 @@ void find_skips(const Answers& answers, std::vector<Finding>& findings) {
           "At {} the gradient was not finite ({}); the scale went from {} to {}. A single one is "
           "harmless; see what is special about that batch or layer if it comes back.",
           step_range(longest), culprit(longest), longest.scale_before, longest.scale_after);
+      if (!sampled(answers, longest))
+        finding.advice += " That step was not sampled: whether it was an overflow or NaN was not measured.";
+      if (longest.no_overflow) {
+        finding.title = fmt::format("Skipped at {}: not an overflow of the loss scale", step_range(longest));
+        finding.advice = fmt::format(
+            "At {} values were NaN or the forward pass was not finite before any gradient overflowed ({}). The loss "
+            "scale is not the cause: look at the data and inputs of that batch.",
+            step_range(longest), culprit(longest));
+      }
       break;
   }
   if (const auto uncleared = find_not_cleared(answers.tensors))
@@ -187,13 +215,12 @@ void find_needless(const Answers& answers, std::vector<Finding>& findings) {
   if (scale.final_scale) finding.add("final_scale", *scale.final_scale);
   finding.advice = fmt::format(
       "{}{} Use GradScaler(enabled = false){}.",
-      share ? fmt::format(
-                  "At most {:.2g} of the values of any gradient in the sampled steps would flush to zero unscaled.",
-                  *share)
+      share ? fmt::format("{} of the values of any gradient in the sampled steps would flush to zero unscaled.",
+                          *share == 0 ? "None" : fmt::format("At most {:.2g} %", 100 * *share))
             : std::string("bfloat16 has the exponent range of float32."),
-      scale.growths != 0
-          ? fmt::format(" As far as those steps show, the scale grew {} times for nothing.", scale.growths)
-          : std::string(),
+      scale.growths != 0 ? fmt::format(" As far as those steps show, the scale grew {} time{} for nothing.",
+                                       scale.growths, scale.growths == 1 ? "" : "s")
+                         : std::string(),
       fp16 ? ", or a longer growth_interval if later steps may need it" : "");
   findings.push_back(std::move(finding));
 }

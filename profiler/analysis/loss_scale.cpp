@@ -17,6 +17,9 @@ using timeline::Timeline;
 /// A start value such as 65536 is a guess, so the first steps may be skipped until it fits. From 65536 down to 1 there
 /// are 16 halvings; a run that begins later than this many updates is not the first guess any more.
 constexpr std::uint64_t kStartUpdates = 20;
+/// While the start value is still falling, batches differ: some fit already, the next does not. After more good steps
+/// than this in a row the scale had been found.
+constexpr std::uint64_t kGoodBetween = 5;
 /// More skips than this in any 100 updates is more than searching the scale can need.
 constexpr std::uint64_t kUnstableSkips = 20;
 constexpr std::size_t kUnstableWindow = 100;
@@ -40,13 +43,45 @@ struct Pending {
 struct History {
   Pending pending;
   bool in_run = false, grew_last = false;
-  std::uint64_t updates = 0;
+  bool calibrating = true;  ///< every step so far was skipped, or came soon after one that was
+  std::uint64_t updates = 0, good_in_a_row = 0;
   std::size_t run = 0;
 };
 
+using StepKey = std::pair<std::uint32_t, std::uint32_t>;  // pid, step
+
+/// What the values of a sampled step say about the cause of a skip.
+struct Signs {
+  bool forward_nan = false, bad = false, bad_before = false;  // the last activation, and the one before it
+  bool gradient_seen = false, gradient_nan = false;           // the first gradient that is not finite is NaN only
+  /// Infinity alone is common in a forward pass (masks), and the last value may be the loss times the scale; both the
+  /// last two are infinite when the loss itself was.
+  [[nodiscard]] bool no_overflow() const { return forward_nan || (bad && bad_before) || gradient_nan; }
+};
+
+std::map<StepKey, Signs> read_signs(const Timeline& timeline) {
+  std::map<StepKey, Signs> signs;
+  for (const timeline::TensorStat& stat : timeline.tensors) {
+    const amp::TensorStatEvent& e = stat.event;
+    Signs& of_step = signs[{timeline.processes[stat.process].pid, e.step}];
+    const auto role = static_cast<amp::TensorRole>(e.role);
+    const bool infinite = e.pos_inf + e.neg_inf != 0;
+    if (role == amp::TensorRole::activation) {
+      of_step.forward_nan |= e.nan != 0;
+      of_step.bad_before = of_step.bad;
+      of_step.bad = infinite || e.nan != 0;
+    } else if (role == amp::TensorRole::activation_gradient || role == amp::TensorRole::gradient) {
+      if (of_step.gradient_seen || (e.nan == 0 && !infinite)) continue;
+      of_step.gradient_seen = true;
+      of_step.gradient_nan = !infinite;
+    }
+  }
+  return signs;
+}
+
 class Reading {
  public:
-  explicit Reading(const Timeline& timeline) : timeline_(timeline) {}
+  explicit Reading(const Timeline& timeline) : timeline_(timeline), signs_(read_signs(timeline)) {}
 
   LossScaleResult run() {
     for (const ScalerRecord& record : timeline_.scaler) take(record, histories_[record.process]);
@@ -135,26 +170,36 @@ class Reading {
         run.first_step = row.step;
         run.pid = row.pid;
         run.scale_before = row.scale;
-        run.at_start = result_.growths == 0 && history.updates <= kStartUpdates && !history.grew_last;
+        run.at_start = result_.growths == 0 && history.updates <= kStartUpdates && history.calibrating &&
+                       history.good_in_a_row <= kGoodBetween;
         run.after_growth = history.grew_last;
         result_.runs.push_back(run);
       }
       SkipRun& run = result_.runs[history.run];
       run.last_step = row.step;
       ++run.skipped;
+      const auto signs = signs_.find({row.pid, row.step});
+      run.no_overflow |= signs != signs_.end() && signs->second.no_overflow();
+      run.at_start = run.at_start && !run.no_overflow;
+      history.calibrating = run.at_start;
+      history.good_in_a_row = 0;
       run.scale_after = after;
       if (run.first_nonfinite.empty()) run.first_nonfinite = row.first_nonfinite;
       if (row.scale_after && after == row.scale) ++run.at_floor;
       history.in_run = true;
     } else {
       history.in_run = false;
+      ++history.good_in_a_row;
+      history.calibrating = history.calibrating && history.updates > 1;
       history.grew_last = grew || (history.grew_last && after == row.scale);
     }
     if (row.found_inf || row.skipped) history.grew_last = false;
+    if (row.set_by_hand) history.calibrating = false;
     result_.rows.push_back(row);
   }
 
   const Timeline& timeline_;
+  std::map<StepKey, Signs> signs_;
   LossScaleResult result_;
   std::map<std::uint32_t, History> histories_;
 };
@@ -181,7 +226,8 @@ void judge(LossScaleResult& result, const Timeline& timeline) {
     result.verdict_text = "No GradScaler was used.";
     return;
   }
-  std::uint64_t at_start = 0, after_growth = 0, other = 0;
+  std::uint64_t at_start = 0, after_growth = 0, other = 0, no_overflow = 0;
+  double found_scale = 0;
   for (const SkipRun& run : result.runs) {
     if (hopeless(run)) {
       result.verdict = Verdict::collapse;
@@ -190,9 +236,9 @@ void judge(LossScaleResult& result, const Timeline& timeline) {
           run.skipped, run.first_step, run.scale_before, run.scale_after);
       return;
     }
-    // Taking back one doubling needs a skip, two when the gradients grew meanwhile; more is something else.
-    const bool search = run.after_growth && run.skipped <= kSkipsAfterGrowth;
-    (run.at_start ? at_start : search ? after_growth : other) += run.skipped;
+    (run.at_start ? at_start : is_search(run) ? after_growth : other) += run.skipped;
+    if (run.at_start) found_scale = run.scale_after;
+    if (run.no_overflow) no_overflow += run.skipped;
   }
   const std::uint64_t most = most_skips_in_window(result.rows);
   const double final_scale = result.final_scale.value_or(0);
@@ -204,11 +250,16 @@ void judge(LossScaleResult& result, const Timeline& timeline) {
     result.verdict_text = fmt::format(
         "Occasional overflow: {} of {} updates skipped their step after the scale had settled; scale now {}.", other,
         result.rows.size(), final_scale);
+    if (no_overflow != 0)
+      result.verdict_text = fmt::format(
+          "Occasional: {} of {} updates skipped their step, {} of them without an overflow of the scale (NaN, or a "
+          "forward pass that was not finite); scale now {}.",
+          other, result.rows.size(), no_overflow, final_scale);
   } else if (at_start != 0) {
     result.verdict = Verdict::calibration;
     result.verdict_text =
         fmt::format("Calibration: {} step{} skipped at the start until the scale fitted ({} -> {}){}.", at_start,
-                    at_start == 1 ? "" : "s", result.runs.front().scale_before, result.runs.front().scale_after,
+                    at_start == 1 ? "" : "s", result.runs.front().scale_before, found_scale,
                     after_growth != 0 ? ", later only at scales it grew to" : ", none later");
   } else {
     result.verdict = Verdict::stable;
@@ -240,6 +291,8 @@ const char* name(Verdict verdict) {
   }
   return "?";
 }
+
+bool is_search(const SkipRun& run) { return run.after_growth && run.skipped <= kSkipsAfterGrowth && !run.no_overflow; }
 
 LossScaleResult find_loss_scale(const Timeline& timeline) {
   LossScaleResult result = Reading(timeline).run();

@@ -28,10 +28,13 @@ struct SkipRun {
   std::uint64_t skipped = 0;
   std::string first_nonfinite;
   double scale_before = 0, scale_after = 0;
-  bool at_start = false;       ///< before any growth and within the first steps: the scale was still being found
-  bool after_growth = false;   ///< the change before it was a growth: the scale was tried, and taken back
+  bool at_start = false;      ///< skips from the first update on, few steps apart: the scale was still being found
+  bool after_growth = false;  ///< the change before it was a growth: the scale was tried, and taken back
+  bool no_overflow = false;   ///< a sampled step shows it: the forward pass was not finite, or NaN came before infinity
   std::uint64_t at_floor = 0;  ///< skips that could not lower the scale any more
 };
+/// Taken back one doubling, or two when the gradients grew meanwhile; more is something else.
+bool is_search(const SkipRun& run);
 
 enum class Verdict { not_measured, no_scaler, stable, calibration, occasional, unstable, collapse };
 const char* name(Verdict verdict);

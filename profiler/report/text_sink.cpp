@@ -81,7 +81,8 @@ void write_header(Text& text, const Report& report) {
   const auto& steps = report.answers.steps;
   if (!steps.empty()) {
     const auto sampled = std::count_if(steps.begin(), steps.end(), [](const auto& s) { return s.sampled; });
-    ended += fmt::format(", {} steps ({} with tensor statistics)", steps.size(), sampled);
+    ended +=
+        fmt::format(", {} step{} ({} with tensor statistics)", steps.size(), steps.size() == 1 ? "" : "s", sampled);
   }
   const std::string command = timeline.command.empty()
                                   ? std::string("(command not recorded)")

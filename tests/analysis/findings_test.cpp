@@ -40,6 +40,15 @@ TinyRun fp16_gradients(std::int64_t to_zero, bool scaler) {
   return run;
 }
 
+/// A thousand gradients are left at `scale`, the largest 2^(first + 1), and `to_zero` have flushed.
+TinyRun scaled_gradients(double scale, std::int64_t to_zero, int first, bool skipped = false, double final_scale = 0) {
+  TinyRun run = healthy();
+  run.tensor("fc.weight", TensorRole::gradient, DType::float16, first, {500, 500}, scale, to_zero);
+  run.scaler_step(0, scale, skipped ? scale / 2 : scale, skipped);
+  if (final_scale != 0) run.scaler_step(1, scale, final_scale, false);
+  return run;
+}
+
 TinyRun bottom_heavy(std::uint64_t at_bottom, const OpSpec& spec) {
   TinyRun run = healthy(spec);
   run.tensor("fc.weight", TensorRole::gradient, DType::float32, -24, {at_bottom, at_bottom, at_bottom, 100, 100, 100});
@@ -161,6 +170,15 @@ const std::vector<Case>& cases() {
          run.tensor("head.output", TensorRole::activation_gradient, DType::float16, -24, {100}, 1, 30);
          return run.tensor("fc.weight", TensorRole::gradient, DType::float16, -10, {100000}, 1, 0), std::move(run);
        }},
+      {FindingId::fp16_underflow, "at too small a scale", [] { return scaled_gradients(16, 1000, -20); },
+       [] { return scaled_gradients(16, 5, -20); }},
+      {FindingId::fp16_underflow, "a larger scale fits", [] { return scaled_gradients(16, 1000, -20); },
+       [] { return scaled_gradients(16, 1000, 14); }},
+      {FindingId::fp16_underflow, "the step was skipped anyway", [] { return scaled_gradients(16, 1000, -20); },
+       [] { return scaled_gradients(16, 1000, -20, true); }},
+      {FindingId::fp16_underflow, "the scale has grown since",
+       [] { return scaled_gradients(16, 1000, -20, false, 32); },
+       [] { return scaled_gradients(16, 1000, -20, false, 0x1p24); }},
       {FindingId::overflow_skip, "a skipped step", [] { return scaler_run(1, 0); }, [] { return scaler_run(0, 0); }},
       {FindingId::scale_pinned, "at its floor", [] { return scaler_run(5, 1); }, [] { return scaler_run(3, 1); }},
       {FindingId::scale_pinned, "below 1 without a floor", [] { return scaler_run(4, 0); },
@@ -315,7 +333,101 @@ TEST_CASE("skips at the start, later on, and without end are told apart", "[anal
   };
   CHECK(severity(0, 3).severity == Severity::info);
   CHECK(severity(50, 1).severity == Severity::warning);
+  CHECK(severity(50, 1).advice.ends_with("whether it was an overflow or NaN was not measured."));
   const Finding collapse = severity(5, 91);
   CHECK(collapse.severity == Severity::critical);
   CHECK(collapse.title == "91 consecutive skipped steps from step 5, first non-finite parameter fc.weight");
+}
+
+TEST_CASE("too small a loss scale: the advice names one that fits, or the default", "[analysis][findings]") {
+  // 2^-6 is the largest at 16: 2^21 times that scale would fit, one power is spared, more than 2^24 is never advised.
+  const auto some = findings_of(scaled_gradients(16, 1000, -7));
+  const Finding* finding = find_in(some, FindingId::fp16_underflow);
+  REQUIRE(finding != nullptr);
+  CHECK(finding->severity == Severity::critical);
+  CHECK(finding->title == "Gradients flush to zero at a loss scale of 16");
+  CHECK(std::get<double>(*finding->find("scale_that_fits")) == 16777216.0);
+
+  TinyRun limited = scaled_gradients(16, 1000, -7);  // 32768 has overflowed
+  limited.scaler_step(1, 32768, 16384, true).scaler_step(2, 16, 16, false);
+  const auto below = findings_of(std::move(limited));
+  REQUIRE(find_in(below, FindingId::fp16_underflow) != nullptr);
+  CHECK(std::get<double>(*find_in(below, FindingId::fp16_underflow)->find("scale_that_fits")) == 16384.0);
+
+  TinyRun none = healthy();
+  amp::TensorStatEvent zeros;
+  zeros.role = static_cast<std::uint8_t>(TensorRole::activation_gradient);
+  zeros.dtype = static_cast<std::uint8_t>(DType::float16);
+  zeros.scale = 0x1p-16;
+  zeros.count = zeros.zero = zeros.rounded_to_zero = 320;
+  zeros.rounding_measured = 1;
+  none.builder.tensor(none.lane, ++none.now, zeros, "fc.output", {});
+  none.scaler_step(0, 0x1p-16, 0x1p-16, false);
+  const auto all = findings_of(std::move(none));
+  const Finding* of_zeros = find_in(all, FindingId::fp16_underflow);
+  REQUIRE(of_zeros != nullptr);
+  CHECK(of_zeros->find("scale_that_fits") == nullptr);
+  CHECK(of_zeros->advice.find("default GradScaler()") != std::string::npos);
+}
+
+TEST_CASE("calibration with pauses advises the scale after its last skip", "[analysis][findings]") {
+  TinyRun run = healthy();
+  double scale = 65536;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const bool skip = i == 0 || i == 3 || i == 6;
+    run.scaler_step(i, scale, skip ? scale / 2 : scale, skip, skip ? "fc.weight" : "");
+    if (skip) scale /= 2;
+  }
+  const auto findings = findings_of(std::move(run));
+  const Finding* finding = find_in(findings, FindingId::overflow_skip);
+  REQUIRE(finding != nullptr);
+  CHECK(finding->severity == Severity::info);
+  CHECK(finding->advice.find("init_scale = 8192)") != std::string::npos);
+}
+
+TEST_CASE("a step with NaN in the forward pass is not called an overflow of the scale", "[analysis][findings]") {
+  TinyRun run = healthy();
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    if (i == 10) {
+      amp::TensorStatEvent e;
+      e.step = i;
+      e.count = 10;
+      e.nan = 1;
+      run.builder.tensor(run.lane, ++run.now, e, "fc.output", {});
+    }
+    run.scaler_step(i, i <= 10 ? 65536 : 32768, i < 10 ? 65536 : 32768, i == 10, i == 10 ? "fc.weight" : "");
+  }
+  const auto findings = findings_of(std::move(run));
+  const Finding* finding = find_in(findings, FindingId::overflow_skip);
+  REQUIRE(finding != nullptr);
+  CHECK(finding->severity == Severity::warning);
+  CHECK(finding->title == "Skipped at step 10: not an overflow of the loss scale");
+  for (const Finding& each : findings) {
+    CHECK(each.advice.find("Normal") == std::string::npos);
+    CHECK(each.advice.find("init_scale") == std::string::npos);
+  }
+}
+
+TEST_CASE("no share is not \"at most 0\"", "[analysis][findings]") {
+  const auto findings = findings_of(scaler_run(0, 0, kHalf, -20));
+  const Finding* finding = find_in(findings, FindingId::scale_not_needed);
+  REQUIRE(finding != nullptr);
+  CHECK(finding->advice.starts_with("None of the values"));
+}
+
+TEST_CASE("where records may be missing, no libamp seen is not said", "[analysis][findings]") {
+  const auto title = [](bool ended, int signal, std::uint64_t wall_ns) {
+    TinyRun run(ended);
+    timeline::Timeline timeline = run.finish();
+    timeline.target_end = timeline::TargetEnd{signal == 0 ? 0 : 128 + signal, signal, wall_ns};
+    const auto findings = find_findings(find_answers(timeline));
+    const Finding* finding = find_in(findings, FindingId::no_libamp);
+    REQUIRE(finding != nullptr);
+    CHECK((finding->advice.find("AMP_OBSERVE") != std::string::npos) == (finding->title.starts_with("No libamp")));
+    return finding->title;
+  };
+  CHECK(title(true, 0, 10'000'000) == "No libamp was seen in this run");
+  CHECK(title(true, 6, 500'000'000) == "No libamp was seen in this run");
+  CHECK(title(true, 6, 10'000'000) == "No op had been recorded when the program ended");
+  CHECK(title(false, 9, 500'000'000) == "No op had been recorded when the program ended");
 }

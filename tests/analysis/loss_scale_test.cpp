@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <tuple>
 
 #include "tests/analysis/tiny_run.h"
 
@@ -152,4 +153,80 @@ TEST_CASE("steps without update() are told apart", "[analysis][scale]") {
   REQUIRE(r.rows.size() == 2);  // the third is still pending and clean
   CHECK(std::string(r.rows[1].action) == "no_update");
   CHECK(r.skipped_steps == 1);
+}
+
+TEST_CASE("calibration is skips from the first update on; a skip after ten good steps is none", "[analysis][scale]") {
+  Driver late;
+  late.go(10, false);
+  late.go(1, true);
+  late.go(20, false);
+  CHECK(late.result().verdict == Verdict::occasional);
+
+  Driver pauses;  // 65536 at step 0, 32768 at 3, 16384 at 6
+  for (int i = 0; i < 3; ++i) pauses.go(1, true), pauses.go(2, false);
+  pauses.go(20, false);
+  const auto r = pauses.result();
+  CHECK(r.verdict == Verdict::calibration);
+  CHECK(r.runs.size() == 3);
+  CHECK(r.verdict_text ==
+        "Calibration: 3 steps skipped at the start until the scale fitted (65536 -> 8192), none later.");
+
+  Driver found;  // the scale had fitted for six steps
+  found.go(1, true);
+  found.go(6, false);
+  found.go(1, true);
+  found.go(20, false);
+  CHECK(found.result().verdict == Verdict::occasional);
+}
+
+namespace {
+
+void values(Driver& d, const char* name, amp::TensorRole role, std::uint64_t nan, std::uint64_t inf) {
+  amp::TensorStatEvent e;
+  e.step = d.step;
+  e.role = static_cast<std::uint8_t>(role);
+  e.count = 10;
+  e.nan = nan;
+  e.pos_inf = inf;
+  d.run.builder.tensor(d.run.lane, ++d.run.now, e, name, {});
+}
+
+}  // namespace
+
+TEST_CASE("a skip whose values show another cause is neither calibration nor search", "[analysis][scale]") {
+  using amp::TensorRole;
+  struct Row {
+    const char* what;
+    bool no_overflow;
+    std::vector<std::tuple<TensorRole, std::uint64_t, std::uint64_t>> values;  // role, NaN, infinities
+  };
+  const std::vector<Row> rows = {
+      {"NaN in the forward pass", true, {{TensorRole::activation, 1, 0}, {TensorRole::activation, 0, 0}}},
+      {"the loss is infinite", true, {{TensorRole::activation, 0, 1}, {TensorRole::activation, 0, 1}}},
+      {"only the scaled loss is infinite", false, {{TensorRole::activation, 0, 0}, {TensorRole::activation, 0, 1}}},
+      {"a mask of infinities", false, {{TensorRole::activation, 0, 5}, {TensorRole::activation, 0, 0}}},
+      {"NaN is first", true, {{TensorRole::activation_gradient, 2, 0}, {TensorRole::gradient, 0, 1}}},
+      {"NaN comes of infinity", false, {{TensorRole::activation_gradient, 0, 1}, {TensorRole::gradient, 1, 0}}},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    const auto add = [&](Driver& d) {
+      for (const auto& [role, nan, inf] : row.values) values(d, "x", role, nan, inf);
+    };
+    Driver start;
+    add(start);
+    start.go(1, true);
+    start.go(20, false);
+    CHECK(start.result().verdict == (row.no_overflow ? Verdict::occasional : Verdict::calibration));
+
+    Driver grown;
+    grown.growth_interval = 30;
+    grown.go(30, false);
+    add(grown);
+    grown.go(1, true);
+    grown.go(20, false);
+    const auto r = grown.result();
+    CHECK(r.verdict == (row.no_overflow ? Verdict::occasional : Verdict::stable));
+    CHECK((r.verdict_text.find("without an overflow") != std::string::npos) == row.no_overflow);
+  }
 }
