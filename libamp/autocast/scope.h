@@ -48,18 +48,18 @@ struct AutocastOptions {
 /// "cpu" or "cuda"; anything else (an index too) is Error(runtime).
 DeviceType autocast_device(std::string_view text);
 
-/// An autocast region, open while the guard lives. Each guard keeps its own saved state, so recursion is safe (a
-/// deliberate deviation: PyTorch's region object overwrites its state when entered twice).
-/// Errors: an unknown device type is Error(runtime). A dtype the CPU cannot autocast to (not bfloat16 or float16)
-/// prints a warning and leaves the region disabled, as in PyTorch; so does device cuda where there is no CUDA.
+/// An autocast region, open while the guard lives: give it a name, or it closes at once. Each guard keeps its own saved
+/// state, so recursion is safe (a deliberate deviation: PyTorch's region object overwrites its state when entered
+/// twice). Errors: an unknown device type is Error(runtime). A dtype the CPU cannot autocast to (not bfloat16 or
+/// float16) prints a warning and leaves the region disabled, as in PyTorch; so does device cuda where there is no CUDA.
 /// When the thread's outermost region closes, the cast cache is cleared.
 class autocast {
  public:
-  explicit autocast(DeviceType device, const AutocastOptions& options = {});
-  explicit autocast(std::string_view device, const AutocastOptions& options = {});
-  autocast(std::string_view device, DType dtype, bool enabled = true)
+  [[nodiscard]] explicit autocast(DeviceType device, const AutocastOptions& options = {});
+  [[nodiscard]] explicit autocast(std::string_view device, const AutocastOptions& options = {});
+  [[nodiscard]] autocast(std::string_view device, DType dtype, bool enabled = true)
       : autocast(device, AutocastOptions{.dtype = dtype, .enabled = enabled}) {}
-  autocast(Device device, const AutocastOptions& options = {}) : autocast(device.type, options) {}
+  [[nodiscard]] autocast(Device device, const AutocastOptions& options = {}) : autocast(device.type, options) {}
   ~autocast();
   autocast(const autocast&) = delete;
   autocast& operator=(const autocast&) = delete;

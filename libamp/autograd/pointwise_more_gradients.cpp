@@ -37,9 +37,12 @@ Tensors floor_divide(const GradCall& g) {
 }
 
 Tensors lerp(const GradCall& g) {
-  const Tensor weight = g.in(2).defined() ? g.in(2) : wrapped_number(g.attributes().number("weight", 0));
+  const bool given = g.in(2).defined();
+  const double number = g.attributes().number("weight", 0);
+  const Tensor weight = given ? g.in(2) : wrapped_number(number);
   Tensors result(g.input_count());
-  if (g.needs(0)) result[0] = g.grad() * (1 - weight);
+  // The difference of two C++ numbers is taken in double: as a tensor's it would be float32.
+  if (g.needs(0)) result[0] = given ? g.grad() * (1 - weight) : g.grad() * (1 - number);
   if (g.needs(1)) result[1] = g.grad() * weight;
   if (g.needs(2)) result[2] = g.grad() * (g.in(1) - g.in(0));
   return result;

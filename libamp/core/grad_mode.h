@@ -27,22 +27,22 @@ class GradModeScope {
 /// `amp::no_grad guard;` as torch::NoGradGuard / torch.no_grad().
 class no_grad : public GradModeScope {
  public:
-  no_grad() : GradModeScope(false) {}
+  [[nodiscard]] no_grad() : GradModeScope(false) {}
 };
 /// `amp::enable_grad guard;`
 class enable_grad : public GradModeScope {
  public:
-  enable_grad() : GradModeScope(true) {}
+  [[nodiscard]] enable_grad() : GradModeScope(true) {}
 };
 /// `amp::set_grad_enabled guard(training);`
 class set_grad_enabled : public GradModeScope {
  public:
-  explicit set_grad_enabled(bool on) : GradModeScope(on) {}
+  [[nodiscard]] explicit set_grad_enabled(bool on) : GradModeScope(on) {}
 };
 /// `amp::inference_mode guard;` no gradients, and the cast cache is left alone.
 class inference_mode : public GradModeScope {
  public:
-  explicit inference_mode(bool on = true) : GradModeScope(on ? false : grad_mode().enabled, on) {}
+  [[nodiscard]] explicit inference_mode(bool on = true) : GradModeScope(on ? false : grad_mode().enabled, on) {}
 };
 
 }  // namespace amp

@@ -39,6 +39,7 @@ void Tensor::fail_sparse() const {
 
 bool Tensor::is_contiguous() const {
   if (is_sparse()) return false;
+  if (numel() == 0) return true;  // there is nothing to be out of order
   std::int64_t step = 1;
   for (int d = dim() - 1; d >= 0; --d) {
     if (sizes()[d] == 1) continue;

@@ -90,6 +90,8 @@ class Tensor {
   /// The value of a one-element tensor, converted. Throws if it has not exactly one element.
   template <typename T = double>
   [[nodiscard]] T item() const {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      if (!is_floating(dtype())) return static_cast<T>(item_as_int64());  // exact above 2^53
     return static_cast<T>(item_as_double());
   }
   [[nodiscard]] double item_as_double() const;

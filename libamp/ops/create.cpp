@@ -27,6 +27,24 @@ Tensor filled(const Shape& sizes, const TensorOptions& options, Value value_at) 
   return finish(std::move(t), options);
 }
 
+// Bits of a type's significand, the hidden one too.
+int significant_bits(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return 11;
+    case DType::bfloat16:
+      return 8;
+    case DType::float32:
+      return 24;
+    case DType::float8_e4m3fn:
+      return 4;
+    case DType::float8_e5m2:
+      return 3;
+    default:
+      return 53;
+  }
+}
+
 // Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): a counter and a key in, four
 // words out; no state between calls, so any part of a stream can be computed by itself.
 struct Philox {
@@ -174,7 +192,10 @@ void set_rng_state(const Tensor& state) {
 }
 Tensor rand(const Shape& sizes, const TensorOptions& options) {
   const Stream stream(numel_of(sizes));
-  return filled(sizes, options, [&](std::int64_t i) { return stream.uniform(i); });
+  // As many random bits as the type's numbers just below 1 have: rounding could give 1 otherwise, as it would also in
+  // PyTorch, which draws so too.
+  const double steps = std::ldexp(1.0, significant_bits(options.dtype));
+  return filled(sizes, options, [&](std::int64_t i) { return std::floor(stream.uniform(i) * steps) / steps; });
 }
 Tensor randn(const Shape& sizes, const TensorOptions& options) {
   const Stream stream(numel_of(sizes));

@@ -1,5 +1,7 @@
 // Arithmetic, matrix products and reductions.
 #pragma once
+#include <concepts>
+#include <cstdint>
 #include <optional>
 
 #include "libamp/ops/create.h"
@@ -25,6 +27,38 @@ inline Tensor operator/(const Tensor& a, double b) { return div(a, wrapped_numbe
 inline Tensor operator+(double a, const Tensor& b) { return add(wrapped_number(a), b); }
 inline Tensor operator-(double a, const Tensor& b) { return sub(wrapped_number(a), b); }
 inline Tensor operator*(double a, const Tensor& b) { return mul(wrapped_number(a), b); }
+
+/// A whole number, which leaves the dtype of an integer tensor alone: int64 + 1 is int64, as in PyTorch.
+template <typename T>
+concept WholeNumber = std::integral<T> && !std::same_as<T, bool>;
+template <WholeNumber T>
+Tensor operator+(const Tensor& a, T b) {
+  return add(a, wrapped_number(static_cast<std::int64_t>(b)));
+}
+template <WholeNumber T>
+Tensor operator-(const Tensor& a, T b) {
+  return sub(a, wrapped_number(static_cast<std::int64_t>(b)));
+}
+template <WholeNumber T>
+Tensor operator*(const Tensor& a, T b) {
+  return mul(a, wrapped_number(static_cast<std::int64_t>(b)));
+}
+template <WholeNumber T>
+Tensor operator/(const Tensor& a, T b) {
+  return div(a, wrapped_number(static_cast<std::int64_t>(b)));
+}
+template <WholeNumber T>
+Tensor operator+(T a, const Tensor& b) {
+  return add(wrapped_number(static_cast<std::int64_t>(a)), b);
+}
+template <WholeNumber T>
+Tensor operator-(T a, const Tensor& b) {
+  return sub(wrapped_number(static_cast<std::int64_t>(a)), b);
+}
+template <WholeNumber T>
+Tensor operator*(T a, const Tensor& b) {
+  return mul(wrapped_number(static_cast<std::int64_t>(a)), b);
+}
 
 // Matrix products, torch.matmul's rules for 1-dim and batched operands. Listed low precision.
 Tensor matmul(const Tensor& input, const Tensor& other);

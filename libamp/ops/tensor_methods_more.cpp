@@ -326,7 +326,8 @@ const Tensor& Tensor::uniform_(double from, double to) const {
   if (!(from <= to))
     fail(ErrorCode::runtime, "uniform_",
          "needs a lower end not above the upper one: got " + std::to_string(from) + " and " + std::to_string(to));
-  return copy_(rand(sizes(), {.dtype = DType::float64}) * (to - from) + from);
+  // Drawn in the tensor's own precision, so that no value is rounded up to `to`.
+  return copy_(amp::to(rand(sizes(), {.dtype = dtype()}), DType::float64) * (to - from) + from);
 }
 const Tensor& Tensor::normal_(double mean, double std) const {
   if (!(std >= 0)) fail(ErrorCode::runtime, "normal_", "std must not be negative: got " + std::to_string(std));
