@@ -64,4 +64,3 @@ TEST_CASE("the gradient of lerp keeps the precision of its weight") {
   lerp(a, b, 0.3).backward();
   CHECK(a.grad().item() == 1 - 0.3);
 }
-
