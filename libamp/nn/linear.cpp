@@ -2,6 +2,7 @@
 #include "libamp/nn/linear.h"
 
 #include "libamp/nn/new_parameter.h"
+#include "libamp/ops/arrange.h"
 #include "libamp/ops/distance.h"
 #include "libamp/ops/math.h"
 #include "libamp/ops/product.h"
@@ -54,20 +55,7 @@ Tensor Upsample::forward(const Tensor& input) {
                        : interpolate(input, size_, mode_, align_corners_);
 }
 
-Tensor PixelShuffle::forward(const Tensor& input) {
-  const std::int64_t r = factor_;
-  if (input.dim() < 3 || r < 1 || input.size(-3) % (r * r) != 0)
-    fail(ErrorCode::runtime, "PixelShuffle",
-         "need 3 or more dims and channels divisible by the square of the factor: got " + describe(input) + " and " +
-             std::to_string(r));
-  const std::int64_t channels = input.size(-3) / (r * r), height = input.size(-2), width = input.size(-1);
-  Shape leading = input.sizes();
-  for (int d = 0; d < 3; ++d) leading.erase(leading.size() - 1);
-  const Tensor parts = reshape(input, {-1, channels, r, r, height, width});
-  Shape sizes = leading;
-  for (const std::int64_t size : {channels, height * r, width * r}) sizes.push_back(size);
-  return reshape(permute(parts, {0, 1, 4, 2, 5, 3}), sizes);
-}
+Tensor PixelShuffle::forward(const Tensor& input) { return pixel_shuffle(input, factor_); }
 
 Tensor CosineSimilarity::forward(const Tensor& x1, const Tensor& x2) { return cosine_similarity(x1, x2, dim_, eps_); }
 Tensor CosineSimilarity::operator()(const Tensor& x1, const Tensor& x2) {

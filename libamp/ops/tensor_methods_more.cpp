@@ -27,49 +27,53 @@ Attributes limits(std::optional<double> min, std::optional<double> max) {
 
 }  // namespace
 
+// Functions of one tensor that are also methods in place.
+#define AMP_BOTH_WAYS(X) \
+  X(abs)                 \
+  X(sign)                \
+  X(floor)               \
+  X(ceil)                \
+  X(round)               \
+  X(trunc)               \
+  X(sqrt)                \
+  X(sin)                 \
+  X(cos)                 \
+  X(tan)                 \
+  X(asin)                \
+  X(acos)                \
+  X(atan)                \
+  X(sinh)                \
+  X(cosh)                \
+  X(tanh)                \
+  X(erf)                 \
+  X(erfc)                \
+  X(erfinv)              \
+  X(exp)                 \
+  X(exp2)                \
+  X(expm1)               \
+  X(log)                 \
+  X(log2)                \
+  X(log10)               \
+  X(log1p)               \
+  X(reciprocal)          \
+  X(rsqrt)               \
+  X(sigmoid)             \
+  X(relu)                \
+  X(neg)                 \
+  X(logical_not)         \
+  X(bitwise_not)
+
 #define AMP_METHOD(name) \
   Tensor Tensor::name() const { return amp::name(*this); }
-AMP_METHOD(abs)
-AMP_METHOD(sign)
-AMP_METHOD(floor)
-AMP_METHOD(ceil)
-AMP_METHOD(round)
-AMP_METHOD(trunc)
+AMP_BOTH_WAYS(AMP_METHOD)
 AMP_METHOD(frac)
-AMP_METHOD(sqrt)
 AMP_METHOD(square)
-AMP_METHOD(sin)
-AMP_METHOD(cos)
-AMP_METHOD(tan)
-AMP_METHOD(asin)
-AMP_METHOD(acos)
-AMP_METHOD(atan)
-AMP_METHOD(sinh)
-AMP_METHOD(cosh)
 AMP_METHOD(asinh)
 AMP_METHOD(acosh)
 AMP_METHOD(atanh)
-AMP_METHOD(tanh)
-AMP_METHOD(erf)
-AMP_METHOD(erfc)
-AMP_METHOD(erfinv)
-AMP_METHOD(exp)
-AMP_METHOD(exp2)
-AMP_METHOD(expm1)
-AMP_METHOD(log)
-AMP_METHOD(log2)
-AMP_METHOD(log10)
-AMP_METHOD(log1p)
-AMP_METHOD(reciprocal)
-AMP_METHOD(rsqrt)
-AMP_METHOD(sigmoid)
-AMP_METHOD(relu)
-AMP_METHOD(neg)
 AMP_METHOD(isnan)
 AMP_METHOD(isinf)
 AMP_METHOD(isfinite)
-AMP_METHOD(logical_not)
-AMP_METHOD(bitwise_not)
 AMP_METHOD(nonzero)
 AMP_METHOD(trace)
 AMP_METHOD(max)
@@ -227,40 +231,9 @@ Tensor Tensor::where(const Tensor& condition, const Tensor& other) const { retur
 
 #define AMP_METHOD(name) \
   const Tensor& Tensor::name##_() const { return in_place(OpId::name, *this, {}); }
-AMP_METHOD(abs)
-AMP_METHOD(sign)
-AMP_METHOD(floor)
-AMP_METHOD(ceil)
-AMP_METHOD(round)
-AMP_METHOD(trunc)
-AMP_METHOD(sqrt)
-AMP_METHOD(sin)
-AMP_METHOD(cos)
-AMP_METHOD(tan)
-AMP_METHOD(asin)
-AMP_METHOD(acos)
-AMP_METHOD(atan)
-AMP_METHOD(sinh)
-AMP_METHOD(cosh)
-AMP_METHOD(tanh)
-AMP_METHOD(erf)
-AMP_METHOD(erfc)
-AMP_METHOD(erfinv)
-AMP_METHOD(exp)
-AMP_METHOD(exp2)
-AMP_METHOD(expm1)
-AMP_METHOD(log)
-AMP_METHOD(log2)
-AMP_METHOD(log10)
-AMP_METHOD(log1p)
-AMP_METHOD(reciprocal)
-AMP_METHOD(rsqrt)
-AMP_METHOD(sigmoid)
-AMP_METHOD(relu)
-AMP_METHOD(neg)
-AMP_METHOD(logical_not)
-AMP_METHOD(bitwise_not)
+AMP_BOTH_WAYS(AMP_METHOD)
 #undef AMP_METHOD
+#undef AMP_BOTH_WAYS
 
 const Tensor& Tensor::pow_(double exponent) const { return in_place(OpId::pow, *this, {}, {{"exponent", exponent}}); }
 const Tensor& Tensor::pow_(const Tensor& exponent) const { return in_place(OpId::pow, *this, {exponent}); }

@@ -7,7 +7,6 @@
 
 #include "libamp/backend/cpu/dense.h"
 #include "libamp/backend/cpu/lanes.h"
-#include "libamp/backend/cpu/serial_blas.h"
 #include "libamp/backend/cpu/tile_product.h"
 #include "libamp/backend/cpu/vector_math.h"
 
@@ -131,7 +130,6 @@ void attend(const OpCall& call, const AttentionShape& s, const Tensor& q, const 
             const Tensor& out, const Tensor& log_sums) {
   const Mask<C> mask(call, call.has(3) ? call.in(3) : Tensor(), s);
   const std::int64_t blocks = (s.queries + kQueryBlock - 1) / kQueryBlock;
-  const SerialBlas serial;
   parallel_for(s.batch * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     Slices<C> qs(q, s.queries * s.width), ks(k, s.keys * s.width), vs(v, s.keys * s.value_width);
     const Workspace scores(static_cast<std::size_t>((kQueryBlock + 1) * s.keys) * sizeof(C), true);
@@ -207,7 +205,6 @@ void attend_backward(const OpCall& call, const AttentionShape& s, const Saved& t
   const std::int64_t nq = s.queries * s.width, nk = s.keys * s.width, nv = s.keys * s.value_width,
                      no = s.queries * s.value_width;
   const bool narrow = gq.dtype() != kDTypeOf<C>;
-  const SerialBlas serial;
   parallel_for(s.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     Slices<C> slices[] = {{t.grad, no}, {t.q, nq}, {t.k, nk}, {t.v, nv}, {t.out, no}};
     const Workspace scores(static_cast<std::size_t>(2 * kQueryBlock * std::max<std::int64_t>(1, s.keys)) * sizeof(C),

@@ -44,7 +44,6 @@ void forward(const ConvGeometry& g, const Tensor& input, const Tensor& weight, c
   const Tiles tiles(g, sizeof(C));
   const std::int64_t positions = g.out_positions(), work = g.batch * tiles.per_image;
   const bool direct = out.dtype() == kDTypeOf<C>;
-  const std::optional<SerialBlas> serial = work > 1 ? std::optional<SerialBlas>(std::in_place) : std::nullopt;
   parallel_for(work, 1, [&](std::int64_t begin, std::int64_t end) {
     Slices<C> images(source, g.in_channels * g.in_positions());
     const Workspace columns(column_buffer_bytes<C>(g, tiles), true);
@@ -108,7 +107,6 @@ void weight_gradient(const ConvGeometry& g, const Tensor& grad, const Tensor& in
   const std::int64_t parts = std::max<std::int64_t>(1, std::min<std::int64_t>(num_threads(), g.batch));
   const Workspace sums(static_cast<std::size_t>((parts + 1) * n) * sizeof(C), true);
   std::fill_n(sums.data<C>(), parts * n, C(0));
-  const std::optional<SerialBlas> serial = parts > 1 ? std::optional<SerialBlas>(std::in_place) : std::nullopt;
   parallel_for(parts, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t part = first; part < last; ++part)
       add_weight_gradient<C>(g, grad_source, source, part * g.batch / parts, (part + 1) * g.batch / parts,

@@ -4,7 +4,6 @@
 #pragma once
 #include "libamp/backend/cpu/dense.h"
 #include "libamp/backend/cpu/gemm.h"
-#include "libamp/backend/cpu/serial_blas.h"
 
 namespace amp::cpu {
 

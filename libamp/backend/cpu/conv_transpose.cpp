@@ -34,7 +34,6 @@ void scatter(const ConvGeometry& g, const Tensor& from, const Tensor& weight, co
   const std::int64_t tile = conv_tile_columns(g, sizeof(C));
   const std::int64_t from_elements = g.out_channels * g.out_positions(), to_elements = g.in_channels * g.in_positions();
   const bool widen = source.dtype() != kDTypeOf<C>, narrow = to.dtype() != kDTypeOf<C>;
-  const std::optional<SerialBlas> serial = g.batch > 1 ? std::optional<SerialBlas>(std::in_place) : std::nullopt;
   parallel_for(g.batch, 1, [&](std::int64_t begin, std::int64_t end) {
     const Workspace columns(g.is_pointwise() ? 0 : static_cast<std::size_t>(g.column_rows() * tile) * sizeof(C), true);
     const Workspace wide(widen ? static_cast<std::size_t>(from_elements) * sizeof(C) : 0, false);

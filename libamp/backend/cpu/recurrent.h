@@ -10,7 +10,6 @@
 #include "libamp/backend/cpu/dense.h"
 #include "libamp/backend/cpu/gates.h"
 #include "libamp/backend/cpu/gemm.h"
-#include "libamp/backend/cpu/serial_blas.h"
 
 namespace amp::cpu {
 
@@ -58,7 +57,8 @@ struct LayerPlaces {
 };
 LayerOperands layer_operands(const OpCall& call, Recurrence kind, const LayerPlaces& places);
 
-/// Runs f(first row, last row) over the batch, on several threads where that pays; BLAS then stays in each of them.
+/// Runs f(first row, last row) over the batch, on several threads where that pays; a product inside then stays in its
+/// thread.
 template <typename F>
 void over_batch(std::int64_t batch, std::int64_t work_per_row, F&& f) {
   constexpr std::int64_t kLeastRows = 4, kLeastWork = 200'000;
@@ -68,7 +68,6 @@ void over_batch(std::int64_t batch, std::int64_t work_per_row, F&& f) {
     if (batch > 0) f(std::int64_t{0}, batch);
     return;
   }
-  const SerialBlas serial;
   parallel_for(batch, grain, f);
 }
 
